@@ -36,6 +36,8 @@ pub enum Topic {
     Inconsistency,
     /// A rank or a size is unknown at compile time.
     Shape,
+    /// A defect of this compiler.
+    Defect,
 }
 
 /// Format of a file that is not an ONNX model.
@@ -114,6 +116,11 @@ impl Problem {
     /// Creates the problem of a part of the file that must exist.
     pub fn missing(what: impl fmt::Display) -> Self {
         Problem::new(format!("{what} is missing"))
+    }
+
+    /// Creates the problem of a defect of this compiler.
+    pub fn defect(message: impl Into<String>) -> Self {
+        Problem::new(message).help("report this bug in onnx-embed, with the model").about(Topic::Defect)
     }
 
     /// Adds an instruction that solves the problem.

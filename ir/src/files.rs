@@ -98,7 +98,7 @@ impl Files {
         let (Some(count), Some(length)) = (count, bytes) else {
             let what = format!("constant `{name}`");
             return Err(match dtype.kind() {
-                ElementClass::String => Problem::expected(what, "a string tensor", "numbers or Booleans"),
+                ElementClass::String => Problem::expected(what, "a string tensor", "numbers or booleans"),
                 _ => Problem::new(format!("{what} has shape {sizes:?}, which does not fit in memory"))
                     .damaged(),
             });
@@ -133,7 +133,10 @@ impl Files {
             Ok((sizes, strings))
         } else {
             let (name, found) = (&tensor.name, strings.len());
-            Err(Problem::new(format!("constant `{name}` has {found} strings, but shape {sizes:?}")).damaged())
+            Err(Problem::new(format!(
+                "the number of strings of constant `{name}` is {found}, which does not match shape {sizes:?}"
+            ))
+            .damaged())
         }
     }
 

@@ -109,6 +109,18 @@ pub fn facts(kind: &str) -> Facts {
     FACTS.get(kind).copied().unwrap_or_default()
 }
 
+/// Returns the operators of a class, as rules name it: those with one of the [`Facts`].
+pub fn class(name: &str) -> Option<Vec<&'static str>> {
+    static KINDS: LazyLock<Vec<(String, Facts)>> =
+        LazyLock::new(|| all().map(|row| (row.kind(), row.facts)).collect());
+    let belongs: fn(&Facts) -> bool = match name {
+        "activation" => |facts| facts.activation,
+        _ => return None,
+    };
+    let members = KINDS.iter().filter(|(_, facts)| belongs(facts));
+    Some(members.map(|(kind, _)| kind.as_str()).collect())
+}
+
 /// Returns the operator called `name` in `domain`, and the version that `opset` selects.
 pub fn find(domain: &str, name: &str, opset: i64) -> Option<(&'static Row, Option<i64>)> {
     let row = rows(domain, name).iter().find(|row| row.name == name)?;

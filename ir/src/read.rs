@@ -97,7 +97,7 @@ fn read_files(files: Files, options: &Options) -> Result<Untyped, Diagnostics> {
     let duplicates = duplicates::find(&message).into_iter();
     duplicates.for_each(|problem| diagnostics.push(problem));
     let Some(graph) = &mut message.graph else {
-        return fail(diagnostics, Problem::new("the file contains no graph"));
+        return fail(diagnostics, Problem::new("the file contains no graph, expected an ONNX model"));
     };
     let unknown = outputs::choose(graph, &options.outputs);
     if !unknown.is_empty() {

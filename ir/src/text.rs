@@ -120,6 +120,6 @@ mod tests {
             thread.spawn(move || graph(&nested(depth))).unwrap().join().unwrap()
         };
         assert!(parse(32).is_ok());
-        assert!(parse(100_000).unwrap_err().message.contains("nested deeper"));
+        assert!(parse(100_000).unwrap_err().message.contains("nested more than"));
     }
 }

@@ -133,6 +133,7 @@ fn elementwise_operators_have_decided_their_facts() {
             (facts.hoisted, "hoisted"),
             (facts.width == Width::Operands, "follows"),
             (facts.width == Width::Exact, "exact"),
+            (facts.activation, "activation"),
         ];
         let names: Vec<&str> = all.iter().filter(|(is, _)| *is).map(|(_, name)| *name).collect();
         table.push_str(&format!("{}: {}\n", row.kind(), names.join(", ")));
@@ -168,9 +169,9 @@ fn elementwise_operators_have_decided_their_facts() {
         Clip: elementwise, hoisted, follows
         Pow: elementwise, hoisted
         SwiGLU: follows
-        Relu: elementwise, hoisted, follows
-        Sigmoid: elementwise, nonnegative, hoisted, follows
-        Tanh: elementwise, hoisted, follows
+        Relu: elementwise, hoisted, follows, activation
+        Sigmoid: elementwise, nonnegative, hoisted, follows, activation
+        Tanh: elementwise, hoisted, follows, activation
         Exp: elementwise, nonnegative, hoisted
         Log: elementwise, hoisted, exact
         Sqrt: elementwise, hoisted, exact
@@ -193,24 +194,24 @@ fn elementwise_operators_have_decided_their_facts() {
         Asinh: elementwise, hoisted
         Acosh: elementwise, hoisted
         Atanh: elementwise, hoisted
-        Softplus: elementwise, nonnegative, hoisted, follows
-        Softsign: elementwise, hoisted, follows
-        HardSwish: elementwise, hoisted, follows
-        Mish: elementwise, hoisted, follows
+        Softplus: elementwise, nonnegative, hoisted, follows, activation
+        Softsign: elementwise, hoisted, follows, activation
+        HardSwish: elementwise, hoisted, follows, activation
+        Mish: elementwise, hoisted, follows, activation
         Not: elementwise, hoisted
         BitwiseNot: elementwise, hoisted
         IsNaN: elementwise, hoisted
-        Elu: elementwise, hoisted, follows
-        Selu: elementwise, hoisted, follows
-        Celu: elementwise, hoisted, follows
-        LeakyRelu: elementwise, hoisted, follows
-        HardSigmoid: elementwise, hoisted, follows
-        ThresholdedRelu: elementwise, hoisted, follows
-        Swish: elementwise, hoisted, follows
+        Elu: elementwise, hoisted, follows, activation
+        Selu: elementwise, hoisted, follows, activation
+        Celu: elementwise, hoisted, follows, activation
+        LeakyRelu: elementwise, hoisted, follows, activation
+        HardSigmoid: elementwise, hoisted, follows, activation
+        ThresholdedRelu: elementwise, hoisted, follows, activation
+        Swish: elementwise, hoisted, follows, activation
         Shrink: elementwise, hoisted, follows
-        Gelu: elementwise, hoisted, follows
-        com.microsoft.Gelu: elementwise, hoisted, follows
-        com.microsoft.QuickGelu: elementwise, hoisted, follows
+        Gelu: elementwise, hoisted, follows, activation
+        com.microsoft.Gelu: elementwise, hoisted, follows, activation
+        com.microsoft.QuickGelu: elementwise, hoisted, follows, activation
         IsInf: elementwise, hoisted
     "#]]
     .assert_eq(&table);

@@ -10,6 +10,7 @@ mod open;
 mod walk;
 
 use bytes::Bytes;
+use onnx_embed_ir::diagnostics::Topic;
 use onnx_embed_ir::emit::Item;
 use onnx_embed_ir::model::Model;
 use onnx_embed_ir::options::Options;
@@ -36,10 +37,9 @@ fn faults(model: &dyn Fn(&Options) -> Option<Model>) -> Option<Vec<String>> {
         let tokens = match onnx_embed_ir::code(&model, &item, &options) {
             Ok(tokens) => tokens,
             Err(problems) => {
-                let text = problems.report("model");
                 // Sizes that no earlier value determines are a fault of the compiler.
-                let defect = text.contains("a defect of onnx-embed");
-                faults.extend(defect.then_some(text));
+                let is_defect = problems.listed().any(|(problem, _)| *problem.topic() == Topic::Defect);
+                faults.extend(is_defect.then(|| problems.report("model")));
                 continue;
             }
         };

@@ -117,7 +117,7 @@ pub fn dropout<const D: usize>(
     training: bool,
     seed: Option<u64>,
 ) -> (Tensor<D>, Tensor<D, Bool>) {
-    ensure!((0.0..1.0).contains(&ratio), "expected a ratio of at least 0 and below 1, found {ratio}");
+    ensure!((0.0..1.0).contains(&ratio), "expected a ratio of at least 0 and less than 1, found {ratio}");
     let (shape, device, dtype) = (x.dims(), x.device(), x.dtype());
     if !training || ratio == 0.0 {
         return (x, Tensor::ones(shape, &device));

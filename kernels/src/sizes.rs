@@ -71,7 +71,7 @@ pub(crate) fn no_memory(bytes: usize) -> ! {
 /// If it is negative.
 #[track_caller]
 pub fn size(size: i64) -> usize {
-    ensure!(size >= 0, "expected a nonnegative size, found {size}");
+    ensure!(size >= 0, "expected a non-negative size, found {size}");
     usize::try_from(size).unwrap_or(usize::MAX)
 }
 
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn sizes_are_not_negative() {
         let reason = |found: Result<usize, crate::fault::Fault>| found.unwrap_err().reason;
-        assert_eq!(reason(attempt(|| size(-1))), "expected a nonnegative size, found -1");
+        assert_eq!(reason(attempt(|| size(-1))), "expected a non-negative size, found -1");
         assert_eq!(reason(attempt(|| positive(0))), "expected a positive length, found 0");
         assert_eq!((size(0), positive(3), sum([1, 2])), (0, 3, 3));
         assert_eq!(sum([usize::MAX, 2]), usize::MAX);

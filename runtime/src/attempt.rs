@@ -107,7 +107,7 @@ mod tests {
         let outside = std::panic::catch_unwind(|| Error::UnknownSize { size: "n".into() }.end());
         let Err(text) = outside;
         let text = text.downcast::<String>().unwrap();
-        assert_eq!(*text, "no input has a size `n`");
+        assert_eq!(*text, "the model has no size `n`");
         let other = super::attempt::<()>(|| fault::fail("no memory")).unwrap_err();
         assert_eq!(other.to_string(), "cannot run the model: no memory");
     }

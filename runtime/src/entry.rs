@@ -63,7 +63,7 @@ impl Entry {
         let port = self.signature.inputs.iter().find(|port| port.name == name);
         match port {
             Some(port) => expect(value.enter(port.name, &port.kind, &mut self.sizes)),
-            None => panic!("`{name}` is not an input"),
+            None => panic!("the model has no input `{name}`"),
         }
     }
 
@@ -72,7 +72,7 @@ impl Entry {
     fn check(&mut self, name: &str, found: &[usize]) -> ElementType {
         let port = self.signature.inputs.iter().find(|port| port.name == name);
         let Some((port, ValueType::Tensor { dtype, sizes })) = port.map(|port| (port, port.kind)) else {
-            panic!("`{name}` is not a tensor input");
+            panic!("the model has no tensor input `{name}`");
         };
         expect(bounded(port.name, found, dtype, memory_limit()));
         // A scalar of the model is a tensor of one element here.
@@ -131,7 +131,7 @@ impl Sizes {
     pub fn size(&self, name: &str) -> usize {
         match self.seen.iter().find(|seen| seen.size == name) {
             Some(seen) => seen.value,
-            None => panic!("no input has a size `{name}`"),
+            None => panic!("the model has no size `{name}`"),
         }
     }
 

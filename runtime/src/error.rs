@@ -216,9 +216,9 @@ impl fmt::Display for Error {
                 None => write!(f, "the value is {kind}, expected a tensor of {asked}"),
             },
             Error::FileCount { expected, found } => {
-                write!(f, "expected {expected} files, found {found}")
+                write!(f, "the number of files is {found}, expected {expected}")
             }
-            Error::UnknownSize { size } => write!(f, "no input has a size `{size}`"),
+            Error::UnknownSize { size } => write!(f, "the model has no size `{size}`"),
             Error::FileLength { file, expected, found } => {
                 text::other_file(f, None, file, &format!("it has {found} bytes, expected {expected}"))
             }
@@ -227,7 +227,7 @@ impl fmt::Display for Error {
             Error::AtPath { path, error } => text::at_path(f, path, error),
             Error::WeightDiffers { name } => write!(
                 f,
-                "weight `{name}` differs from the compiled model, whose code depends on its value: \
+                "weight `{name}` differs from the compiled model, whose code depends on its value; \
                  compile the model again from this file"
             ),
             Error::BadWeight { name, reason } => write!(f, "weight `{name}` {reason}"),

@@ -122,7 +122,7 @@ pub fn ints<const N: usize>(ints: &[i64]) -> [i64; N] {
 pub fn shape(sizes: &[i64]) -> Vec<usize> {
     let size = |size: &i64| match usize::try_from(*size) {
         Ok(size) => size,
-        Err(_) => fail(format_args!("expected a nonnegative size, found {size}")),
+        Err(_) => fail(format_args!("expected a non-negative size, found {size}")),
     };
     sizes.iter().map(size).collect()
 }

@@ -124,6 +124,6 @@ mod tests {
     #[test]
     fn a_size_that_no_input_has_is_an_error() {
         let error = zeros(&SIGNATURE, &[("k", 3)]).unwrap_err();
-        assert_eq!(error.to_string(), "no input has a size `k`");
+        assert_eq!(error.to_string(), "the model has no size `k`");
     }
 }

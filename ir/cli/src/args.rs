@@ -16,7 +16,7 @@ use onnx_embed_harness::verify::Verify;
 Exit codes:
   0  success
   1  a problem in a model: it does not compile, differs from the recorded outputs, or fails
-  2  a problem in the call: arguments, files that cannot be read or written, missing tools")]
+  2  invalid arguments, files that cannot be read or written, or missing tools")]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,

@@ -129,7 +129,7 @@ fn files(print: &Fingerprint<'_>, path: &Path) -> Result<Vec<Bytes>, Obstacle> {
 fn graphs(comparison: &Comparison, a: &str, b: &str) -> String {
     if let Some(difference) = &comparison.difference {
         let (location, first, second) = (&difference.location, &difference.first, &difference.second);
-        return format!("the graphs differ at {location}\n  {a}: {first}\n  {b}: {second}\n");
+        return format!("the graphs differ in {location}\n  {a}: {first}\n  {b}: {second}\n");
     }
     let all = comparison.weights.len();
     let differ: Vec<&str> =

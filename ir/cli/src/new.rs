@@ -164,8 +164,8 @@ fn inside(name: &Path) -> Result<PathBuf> {
             Component::CurDir => {}
             Component::Normal(part) if !part.to_string_lossy().starts_with('.') => plain.push(part),
             _ => bail!(
-                "external data `{}` has a hidden name or `..` in its path, which tools may read as configuration; \
-                 rename it",
+                "external data `{}` has `..` or a name that starts with `.` in its path, which tools may \
+                 read as configuration; rename it",
                 name.display()
             ),
         }

@@ -104,7 +104,7 @@ fn a_wrong_recording_is_found(folder: &Path, model: &str) {
     let text = said(&output);
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(
-        text.contains("equal    only Burn's primitives (if different, a kernel is wrong): 7 values"),
+        text.contains("equal    only Burn's own operations (if different, a kernel is wrong): 7 values"),
         "{text}"
     );
     assert!(
@@ -155,7 +155,7 @@ fn a_recording_is_made_by_onnx_runtime() {
     let model = folder.join("mnist.onnx");
     let model = model.to_str().unwrap();
     let output = call(&["record", model, "--dim", "bach=2"]);
-    assert!(said(&output).contains("no input has a size `bach`, expected `batch`"));
+    assert!(said(&output).contains("the model has no size `bach`, expected `batch`"));
     let output = call(&["record", model, "--python", "/no/python"]);
     assert!(said(&output).contains("`pip install onnxruntime numpy`"));
     if let Some(python) = python() {

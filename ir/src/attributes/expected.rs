@@ -28,7 +28,7 @@ impl<'a> Attributes<'a> {
     pub fn positive(&self, name: &str) -> Result<usize, Problem> {
         let number = self.required(name, Self::int)?;
         let positive = usize::try_from(number).ok().filter(|&number| number > 0);
-        positive.ok_or_else(|| Problem::expected(format_args!("`{name}`"), number, "a positive number"))
+        positive.ok_or_else(|| Problem::expected(format_args!("`{name}`"), number, "a positive integer"))
     }
 }
 

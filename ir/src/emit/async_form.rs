@@ -207,7 +207,7 @@ mod tests {
         let node = Code::field("node");
         check(
             code!(#node.run(|| { ops::top_k::top_k(#X, 2, 0, true) })),
-            "self . node . run_async (async { ops :: extreme :: top_k_async (__v0 , 2 , 0 , true) . \
+            "self . node . run_async (async { ops :: top_k :: top_k_async (__v0 , 2 , 0 , true) . \
              await }) . await",
         );
         check(

@@ -42,8 +42,8 @@ impl Budget {
     fn exceeded(&self) -> Problem {
         let limit = self.limit;
         Problem::new(format!("with this node, the generated code exceeds {limit} tokens")).help(
-            "store large constants as initializers and compute no large values from them, because values that are \
-             known at compile time become code",
+            "store large constants as initializers, and do not compute large values from constants, because values \
+             that are known at compile time become code",
         )
     }
 }
@@ -109,7 +109,7 @@ mod tests {
 
                   with this node, the generated code exceeds 525582 tokens
                     at node `p64` (Mul version 14)
-                    help: store large constants as initializers and compute no large values from them, because values that are known at compile time become code
+                    help: store large constants as initializers, and do not compute large values from constants, because values that are known at compile time become code
 
                   model: IR version 10, ai.onnx 21"#]],
         );

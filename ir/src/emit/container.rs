@@ -133,7 +133,7 @@ pub fn converted(value: Code, from: &Type, to: &Type) -> Code {
             code!(Some(#value))
         }
         (Type::Optional(from), to) => {
-            let value = code!(#value.expect("no round of the loop gave a value"));
+            let value = code!(#value.expect("no iteration of the loop returned a value"));
             converted(value, from, to)
         }
         _ => value,

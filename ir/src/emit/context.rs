@@ -222,10 +222,7 @@ impl Context<'_> {
     /// Reports sizes that code uses but that no earlier value has.
     pub(super) fn report_unbound(&mut self, sizes: BTreeSet<Symbol>) {
         for symbol in sizes {
-            self.problems.push(
-                Problem::new(format!("size `{symbol}` is not determined by any input"))
-                    .help("report this bug in onnx-embed, with the model"),
-            );
+            self.problems.push(Problem::defect(format!("size `{symbol}` is not determined by any input")));
         }
     }
 

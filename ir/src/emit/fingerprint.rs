@@ -233,7 +233,7 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::Count { expected, found } => {
-                write!(f, "expected {expected} files, found {found}")
+                write!(f, "the number of files is {found}, expected {expected}")
             }
             Refusal::Length { file, expected, found } => {
                 let file = shown(file);

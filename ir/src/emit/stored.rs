@@ -140,7 +140,12 @@ impl Source<'_, '_> {
         let expression = match (value.known.read(), value.maker.as_deref()) {
             (Some(known), _) if known.is_concrete() => self.constant(tensor, known),
             (_, Some(node)) => self.made(node)?,
-            _ => return Err(Problem::new(format!("constant `{}` is known only at run time", value.name))),
+            _ => {
+                return Err(Problem::new(format!(
+                    "value `{}` is known only at run time, expected a constant",
+                    value.name
+                )));
+            }
         };
         Ok(self.bound(id, tensor, expression))
     }

@@ -66,7 +66,7 @@ impl Files {
         }
         let Some(folder) = &self.folder else {
             return Err(Problem::new(format!(
-                "external data `{location}` is not supported for a model in memory"
+                "external data `{location}` is supported only for .onnx files"
             )));
         };
         let path = folder.join(relative);

@@ -65,7 +65,7 @@ fn near_names(paths: &[PathBuf]) -> String {
             Some(folder) => format!("correct the path; {} contains no .onnx files", shown(folder)),
             // The macro looks in several folders.
             None if paths.len() > 1 => {
-                "correct the path, which is relative to the folder of the calling file, or to \
+                "correct the path; it is relative to the folder of the source file, or to \
                                         that of the package"
                     .to_owned()
             }

@@ -54,7 +54,7 @@ impl Infer<'_> {
     /// Returns the problem of a body with other numbers of inputs or outputs than the node requires.
     pub fn misfit(&self, body: &Block) -> Problem {
         Problem::new(format!(
-            "the body has {} inputs and {} outputs, which does not match the {} inputs and {} outputs of the node",
+            "the numbers of inputs and outputs of the body are {} and {}, which do not match {} and {} of the node",
             body.inputs.len(),
             body.outputs.len(),
             self.inputs(),

@@ -64,9 +64,7 @@ fn size(cx: &mut Infer<'_>, shapes: &[Shape], rank: usize, axis: usize) -> Resul
             _ if together == *dim || dim.is(1) => together,
             (Some(1), _) => dim.clone(),
             (Some(a), Some(b)) => {
-                return Err(Problem::new(format!(
-                    "sizes {a} and {b} on axis {axis} cannot be broadcast together"
-                )));
+                return Err(Problem::new(format!("sizes {a} and {b} on axis {axis} do not broadcast")));
             }
             // A number other than 1 determines the size; a symbolic size equals it, or is 1.
             (Some(_), None) => together,

@@ -54,7 +54,7 @@ pub fn required(a: &Attributes<'_>, name: &str) -> Result<Kept, Problem> {
 pub fn not_one_of(names: [&str; 2], has_both: bool) -> Problem {
     let [first, second] = names;
     let found = if has_both { "both" } else { "neither" };
-    Problem::new(format!("expected one of `{first}` and `{second}`, found {found}"))
+    Problem::new(format!("expected either `{first}` or `{second}`, found {found}"))
 }
 
 /// Returns the variant of the kernels' `Transform` that the attribute names.
@@ -104,7 +104,7 @@ pub fn tell(cx: &mut Infer<'_>, labels: &Labels, rows: Dim, scores: usize) {
 /// Returns the name of a list in the table of weights.
 pub fn name(cx: &mut Emit<'_, '_>, list: Kept) -> Result<Code, Problem> {
     let name = cx.list(list.input);
-    name.ok_or_else(|| Problem::new("a list of the model is not a constant"))
+    name.ok_or_else(|| Problem::new("a list attribute is not stored as a constant"))
 }
 
 /// Returns the name of an optional list, as an `Option` in the generated code.

@@ -38,6 +38,8 @@ pub struct Facts {
     pub commutative: bool,
     /// Results are neither negative nor -0.
     pub nonnegative: bool,
+    /// Kernels of other operators can apply it to their results ([`Fused`](super::elementwise::activation::Fused)).
+    pub activation: bool,
     /// A constructor may compute it when the model is loaded.
     pub hoisted: bool,
     /// The result is a view of an input with other strides, which Burn does not copy.
@@ -69,6 +71,7 @@ impl Facts {
         elementwise: false,
         commutative: false,
         nonnegative: false,
+        activation: false,
         hoisted: false,
         view: false,
         width: Width::Single,
@@ -172,6 +175,12 @@ impl Row {
 
     pub const fn nonnegative(mut self) -> Row {
         self.facts.nonnegative = true;
+        self
+    }
+
+    /// Marks an activation that kernels of other operators can apply to their results.
+    pub const fn activation(mut self) -> Row {
+        self.facts.activation = true;
         self
     }
 

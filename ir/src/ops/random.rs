@@ -102,7 +102,7 @@ fn bernoulli(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 fn multinomial(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let count = a.int_or("sample_size", 1)?;
     if count < 0 {
-        return Err(Problem::expected("`sample_size`", count, "a non-negative number"));
+        return Err(Problem::expected("`sample_size`", count, "a non-negative integer"));
     }
     Ok(Rc::new(Multinomial { dtype: dtype(a)?.unwrap_or(DType::I32), count, seed: Seed::float(a)? }))
 }
@@ -114,7 +114,7 @@ fn dtype(a: &Attributes<'_>) -> Result<Option<DType>, Problem> {
     let dtype = i32::try_from(number).ok().and_then(DType::from_onnx);
     match dtype {
         Some(_) => Ok(dtype),
-        None => Err(Problem::expected("`dtype`", number, "an element type")),
+        None => Err(Problem::expected("`dtype`", number, "an ONNX element type")),
     }
 }
 

@@ -108,7 +108,7 @@ impl Operator for Recurrent {
         if let Some(attribute) =
             self.hidden.map(Dim::from).filter(|attribute| sizes::differ(attribute, &hidden))
         {
-            let expected = format_args!("{hidden}, as in the recurrent weight");
+            let expected = format_args!("{hidden} as in the recurrent weight");
             return Err(Problem::expected("`hidden_size`", attribute, expected));
         }
         self.check_sizes(cx, &directions, &hidden)?;

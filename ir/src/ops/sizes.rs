@@ -107,7 +107,7 @@ pub fn length(list: &str, found: usize, expected: usize) -> Result<(), Problem> 
 /// Returns the problem of a result whose rank is known only at run time.
 pub fn unknown_rank() -> Problem {
     Problem::new("the rank of the result is unknown at compile time")
-        .help("simplify the shape arithmetic of the model, or fix its sizes with `dims(..)`")
+        .help("simplify the shape arithmetic of the model, or fix sizes with `dims(..)` or `inputs(..)`")
         .about(Topic::Shape)
 }
 

@@ -53,9 +53,9 @@ fn affordable(bytes: &[u8]) -> Result<(), Problem> {
     }
     if needed > bytes.len().saturating_mul(10).saturating_add(SPARE) {
         let (length, needed) = (bytes.len() >> 20, needed >> 20);
-        let message = format!("the file of {length} MiB would need {needed} MiB of memory to be read");
+        let message = format!("reading the file of {length} MiB requires {needed} MiB of memory");
         return Err(Problem::new(message)
-            .help("export it again; it consists of empty messages, which exporters do not write"));
+            .help("export it again; it consists of empty Protobuf messages, which exporters do not write"));
     }
     Ok(())
 }

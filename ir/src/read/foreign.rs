@@ -20,7 +20,7 @@ const MARKS: &[(usize, &[u8], Format, &str, &str)] = &[
         4,
         b"ORTM",
         Format::OnnxRuntime,
-        "the file is a model in the format of ONNX Runtime (.ort)",
+        "the file is a model in ONNX Runtime's format (.ort)",
         "use the .onnx file that it was created from",
     ),
     (8, b"{\"", Format::Safetensors, "the file contains safetensors weights, but no graph", EXPORT),

@@ -95,7 +95,7 @@ fn check(function: &Local<'_>, node: &NodeProto) -> Result<(), Problem> {
     let counts =
         [("inputs", node.input.len(), proto.input.len()), ("outputs", node.output.len(), proto.output.len())];
     if let Some((what, count, formal)) = counts.iter().find(|(_, count, formal)| count > formal) {
-        let message = format!("the node has {count} {what}, but the function has {formal}");
+        let message = format!("the number of {what} of the node is {count}, but the function has {formal}");
         return Err(Problem::new(message).inconsistent());
     }
     let mut names = BTreeSet::new();
@@ -320,7 +320,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`: 2 problems
 
-                  the node has 2 inputs, but the function has 1
+                  the number of inputs of the node is 2, but the function has 1
                     at node `y` (function f.Act)
                     help: the file is inconsistent; export the model again
 

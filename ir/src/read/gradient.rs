@@ -105,8 +105,8 @@ impl Reader<'_> {
         let names: Vec<&String> = xs.iter().chain(&zs).collect();
         if names.len() != node.input.len() || node.output.len() > xs.len() {
             return Err(Problem::new(format!(
-                "the node has {} inputs and {} outputs, expected {} inputs, one for each of `xs` and `zs`, and at \
-                 most {} outputs, one for each of `xs`",
+                "the numbers of inputs and outputs are {} and {}, expected {}, one for each of `xs` and `zs`, and at most \
+                 {}, one for each of `xs`",
                 node.input.len(),
                 node.output.len(),
                 names.len(),
@@ -119,7 +119,7 @@ impl Reader<'_> {
         let makes_y = part.iter().any(|step| step.node.output.contains(&y));
         if !inputs.contains(y.as_str()) && !makes_y {
             return Err(Problem::new(format!("no node of the graph produces `{y}`"))
-                .help("move the gradient to the graph that it differentiates"));
+                .help("move the `Gradient` node to the graph that produces its `y`"));
         }
         let Some(first) = node.output.iter().find(|name| !name.is_empty()) else {
             return Ok(Vec::new());
@@ -331,7 +331,7 @@ mod tests {
 
                   no node of the graph produces `y`
                     at node `dx` (ai.onnx.preview.training.Gradient)
-                    help: move the gradient to the graph that it differentiates
+                    help: move the `Gradient` node to the graph that produces its `y`
 
                   model: IR version 10, ai.onnx 21, ai.onnx.preview.training 1"#]],
         );

@@ -37,7 +37,9 @@ pub fn check(graph: &GraphProto, functions: &Functions<'_>, file: usize) -> Resu
     }
     if size.repeated > file.saturating_mul(10).saturating_add(MOST_REPEATED) {
         let mib = size.repeated >> 20;
-        let message = format!("function calls repeat {mib} MiB of lists and input names");
+        let message = format!(
+            "function calls copy {mib} MiB of list attributes and input names, more than 10 times the size of the file"
+        );
         return Err(Problem::new(message)
             .help("pass long lists to functions as inputs, or export the model without functions"));
     }
@@ -164,7 +166,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  function calls repeat 34 MiB of lists and input names
+                  function calls copy 34 MiB of list attributes and input names, more than 10 times the size of the file
                     help: pass long lists to functions as inputs, or export the model without functions
 
                   model: IR version 10, ai.onnx 21, f 1"#]],

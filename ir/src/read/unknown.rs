@@ -8,7 +8,7 @@ use crate::ops::kind;
 /// Reports an operator whose domain the file does not import.
 pub fn not_imported(domain: &str) -> Problem {
     let shown = if domain.is_empty() { "ai.onnx" } else { domain };
-    let message = format!("the file does not specify the version of the domain `{shown}`");
+    let message = format!("the file does not specify the opset of domain `{shown}`");
     Problem::new(message).inconsistent()
 }
 
@@ -16,7 +16,7 @@ pub fn not_imported(domain: &str) -> Problem {
 pub fn removed(kind: &str, (version, opset): (i64, i64), instead: &str) -> Problem {
     let message =
         format!("operator `{kind}` was removed in opset {version}, but the model uses opset {opset}");
-    let help = format!("export the model with `{instead}`, or for an older opset");
+    let help = format!("export the model with `{instead}`, or with an older opset");
     Problem::new(message).help(help)
 }
 
@@ -33,7 +33,7 @@ pub fn help(domain: &str, name: &str, compared: bool) -> String {
     }
     match domain {
         "" | ops::ML | ops::MICROSOFT => "run `cargo onnx-embed operators` to list the supported operators; \
-             export the model with another opset, exporter or setting"
+             export the model with another opset, exporter or export option"
             .to_owned(),
         _ => format!(
             "rewrite the node with standard operators, or define the operator in the model, as a function of the \

@@ -137,7 +137,7 @@ impl<'a> Parser<'a> {
     /// Runs a rule that may be recursive.
     pub(super) fn nested<T>(&mut self, rule: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
         if self.depth == DEEPEST {
-            return Err(self.error(format!("nested deeper than {DEEPEST} levels")));
+            return Err(self.error(format!("nested more than {DEEPEST} levels deep")));
         }
         self.depth += 1;
         let result = rule(self);

@@ -37,7 +37,7 @@ impl Parser<'_> {
             .try_fold(parts(data_type), |product, size| product.checked_mul(usize::try_from(*size).ok()?));
         if wanted != Some(count) {
             let shape = &tensor.dims;
-            let message = format!("found {count} values for a tensor of shape {shape:?}");
+            let message = format!("the number of values is {count}, which does not match shape {shape:?}");
             return Err(self.error_at(start, message));
         }
         Ok(tensor)
@@ -253,11 +253,11 @@ mod tests {
     fn the_number_of_values_is_that_of_the_shape() {
         check(
             "float[2, 2] {1, 2, 3}",
-            expect!["line 1, column 13: found 3 values for a tensor of shape [2, 2]"],
+            expect!["line 1, column 13: the number of values is 3, which does not match shape [2, 2]"],
         );
         check(
             "float[9223372036854775807, 4] {}",
-            expect!["line 1, column 31: found 0 values for a tensor of shape [9223372036854775807, 4]"],
+            expect!["line 1, column 31: the number of values is 0, which does not match shape [9223372036854775807, 4]"],
         );
     }
 

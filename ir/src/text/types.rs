@@ -228,6 +228,6 @@ mod tests {
     #[test]
     fn types_nest_only_so_deep() {
         let deep = "seq(".repeat(100_000);
-        check(&deep, expect!["line 1, column 133: nested deeper than 32 levels"]);
+        check(&deep, expect!["line 1, column 133: nested more than 32 levels deep"]);
     }
 }

@@ -3,7 +3,7 @@ pub use model_onnx::{Model, ModelInput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_onnx {
     use ::onnx_embed::{
-        burn, Device, ElementType, Error, Kind, Metadata, OnnxModel, Parameter, Port,
+        burn, Device, ElementType, Error, Metadata, OnnxModel, Parameter, Port,
         Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
@@ -11,7 +11,7 @@ mod model_onnx {
         layers, ops, printed, take, vec,
     };
     use ::onnx_embed::__private::weights::{
-        Encoding, Entry, File, Fixed, Part, Table, WeightSource, Weights,
+        ByteRange, Encoding, Entry, File, Fixed, Table, WeightSource, Weights,
     };
     use ::onnx_embed::burn::module::Module;
     /// Inputs of [`Model::forward`].
@@ -184,7 +184,7 @@ mod model_onnx {
             inputs: &[
                 Port {
                     name: "hidden_states",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[
                             Size::Named("batch"),
@@ -195,7 +195,7 @@ mod model_onnx {
                 },
                 Port {
                     name: "attention_mask",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[
                             Size::Named("batch"),
@@ -209,7 +209,7 @@ mod model_onnx {
             outputs: &[
                 Port {
                     name: "last_hidden_state",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[
                             Size::Named("batch"),

@@ -3,7 +3,7 @@ pub use model_onnx::{Model, ModelInput, ModelOutput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_onnx {
     use ::onnx_embed::{
-        burn, Device, ElementType, Error, Kind, Metadata, OnnxModel, Parameter, Port,
+        burn, Device, ElementType, Error, Metadata, OnnxModel, Parameter, Port,
         Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
@@ -11,7 +11,7 @@ mod model_onnx {
         printed, take,
     };
     use ::onnx_embed::__private::weights::{
-        Encoding, Entry, File, Fixed, Part, Table, WeightSource, Weights,
+        ByteRange, Encoding, Entry, File, Fixed, Table, WeightSource, Weights,
     };
     use ::onnx_embed::burn::module::Module;
     /// Inputs of [`Model::forward`].
@@ -137,21 +137,21 @@ mod model_onnx {
             inputs: &[
                 Port {
                     name: "x",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[Size::Named("n"), Size::Fixed(2)],
                     },
                 },
                 Port {
                     name: "training",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Bool,
                         sizes: &[],
                     },
                 },
                 Port {
                     name: "rounds",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Int64,
                         sizes: &[],
                     },
@@ -160,14 +160,14 @@ mod model_onnx {
             outputs: &[
                 Port {
                     name: "y",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[Size::Named("n"), Size::Fixed(2)],
                     },
                 },
                 Port {
                     name: "z",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[Size::Named("n"), Size::Fixed(2)],
                     },

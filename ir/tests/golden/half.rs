@@ -3,15 +3,15 @@ pub use model_onnx::{Model, ModelInput, ModelOutput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_onnx {
     use ::onnx_embed::{
-        burn, Bool, DType, Device, ElementType, Error, Kind, Metadata, OnnxModel,
-        Parameter, Port, Signature, Size, Tensor, Values,
+        burn, Bool, DType, Device, ElementType, Error, Metadata, OnnxModel, Parameter,
+        Port, Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
         Outputs, attempt, attempt_async, device, embedded, entry, exit, from_file,
         layers, ops, printed, take,
     };
     use ::onnx_embed::__private::weights::{
-        Encoding, Entry, File, Part, Table, WeightSource, Weights,
+        ByteRange, Encoding, Entry, File, Table, WeightSource, Weights,
     };
     use ::onnx_embed::burn::module::Module;
     /// Inputs of [`Model::forward`].
@@ -136,14 +136,14 @@ mod model_onnx {
             inputs: &[
                 Port {
                     name: "x",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float16,
                         sizes: &[Size::Named("n"), Size::Fixed(2)],
                     },
                 },
                 Port {
                     name: "z",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[Size::Named("n"), Size::Fixed(2)],
                     },
@@ -152,21 +152,21 @@ mod model_onnx {
             outputs: &[
                 Port {
                     name: "y",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float16,
                         sizes: &[Size::Named("n"), Size::Fixed(2)],
                     },
                 },
                 Port {
                     name: "wide",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[Size::Named("n"), Size::Fixed(2)],
                     },
                 },
                 Port {
                     name: "infinite",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Bool,
                         sizes: &[Size::Named("n"), Size::Fixed(2)],
                     },

@@ -3,15 +3,15 @@ pub use model_onnx::{Model, ModelOutput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_onnx {
     use ::onnx_embed::{
-        burn, Array, Device, ElementType, Error, Kind, Metadata, OnnxModel, Parameter,
-        Port, Signature, Size, Tensor, Values,
+        burn, Array, Device, ElementType, Error, Metadata, OnnxModel, Parameter, Port,
+        Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
         Anchor, Outputs, String, attempt, attempt_async, device, embedded, entry,
         from_file, layers, ops, printed, take,
     };
     use ::onnx_embed::__private::weights::{
-        Encoding, Entry, File, Part, Table, WeightSource, Weights,
+        ByteRange, Encoding, Entry, File, Table, WeightSource, Weights,
     };
     use ::onnx_embed::burn::module::Module;
     /// Outputs of [`Model::forward`].
@@ -145,7 +145,7 @@ mod model_onnx {
             inputs: &[
                 Port {
                     name: "features",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[Size::Named("batch"), Size::Fixed(4)],
                     },
@@ -154,14 +154,14 @@ mod model_onnx {
             outputs: &[
                 Port {
                     name: "label",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::String,
                         sizes: &[Size::Named("batch")],
                     },
                 },
                 Port {
                     name: "probabilities",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[Size::Named("batch"), Size::Fixed(3)],
                     },

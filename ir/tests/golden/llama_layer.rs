@@ -3,7 +3,7 @@ pub use model_onnx::{Model, ModelInput, ModelOutput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_onnx {
     use ::onnx_embed::{
-        burn, Device, ElementType, Error, Kind, Metadata, OnnxModel, Parameter, Port,
+        burn, Device, ElementType, Error, Metadata, OnnxModel, Parameter, Port,
         Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
@@ -11,7 +11,7 @@ mod model_onnx {
         from_file, layers, ops, printed, take, vec,
     };
     use ::onnx_embed::__private::weights::{
-        Encoding, Entry, File, Fixed, Part, Table, WeightSource, Weights,
+        ByteRange, Encoding, Entry, File, Fixed, Table, WeightSource, Weights,
     };
     use ::onnx_embed::burn::module::Module;
     /// Inputs of [`Model::forward`].
@@ -186,7 +186,7 @@ mod model_onnx {
             inputs: &[
                 Port {
                     name: "hidden_states",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[
                             Size::Named("batch"),
@@ -197,7 +197,7 @@ mod model_onnx {
                 },
                 Port {
                     name: "attention_mask",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[
                             Size::Named("batch"),
@@ -209,7 +209,7 @@ mod model_onnx {
                 },
                 Port {
                     name: "cos",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[
                             Size::Named("batch"),
@@ -220,7 +220,7 @@ mod model_onnx {
                 },
                 Port {
                     name: "sin",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[
                             Size::Named("batch"),
@@ -231,7 +231,7 @@ mod model_onnx {
                 },
                 Port {
                     name: "past_key",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[
                             Size::Named("batch"),
@@ -243,7 +243,7 @@ mod model_onnx {
                 },
                 Port {
                     name: "past_value",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[
                             Size::Named("batch"),
@@ -257,7 +257,7 @@ mod model_onnx {
             outputs: &[
                 Port {
                     name: "output",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[
                             Size::Named("batch"),
@@ -268,7 +268,7 @@ mod model_onnx {
                 },
                 Port {
                     name: "present_key",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[
                             Size::Named("batch"),
@@ -280,7 +280,7 @@ mod model_onnx {
                 },
                 Port {
                     name: "present_value",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[
                             Size::Named("batch"),

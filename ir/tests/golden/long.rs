@@ -3,7 +3,7 @@ pub use model_onnx::Model;
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_onnx {
     use ::onnx_embed::{
-        burn, Device, ElementType, Error, Kind, Metadata, OnnxModel, Parameter, Port,
+        burn, Device, ElementType, Error, Metadata, OnnxModel, Parameter, Port,
         Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
@@ -11,7 +11,7 @@ mod model_onnx {
         layers, take,
     };
     use ::onnx_embed::__private::weights::{
-        Encoding, Entry, File, Part, Table, WeightSource, Weights,
+        ByteRange, Encoding, Entry, File, Table, WeightSource, Weights,
     };
     use ::onnx_embed::burn::module::{Module, Param};
     /// Compiled from `long.onnx`: IR version 10, ai.onnx 21.
@@ -103,7 +103,7 @@ mod model_onnx {
             inputs: &[
                 Port {
                     name: "x0",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[Size::Named("n"), Size::Fixed(2)],
                     },
@@ -112,7 +112,7 @@ mod model_onnx {
             outputs: &[
                 Port {
                     name: "x180",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[Size::Named("n"), Size::Fixed(2)],
                     },

@@ -3,7 +3,7 @@ pub use model_onnx::Model;
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_onnx {
     use ::onnx_embed::{
-        burn, Device, ElementType, Error, Kind, Metadata, OnnxModel, Parameter, Port,
+        burn, Device, ElementType, Error, Metadata, OnnxModel, Parameter, Port,
         Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
@@ -12,7 +12,7 @@ mod model_onnx {
     };
     use ::onnx_embed::__private::ops::window::Window;
     use ::onnx_embed::__private::weights::{
-        Encoding, Entry, File, Part, Table, WeightSource, Weights,
+        ByteRange, Encoding, Entry, File, Table, WeightSource, Weights,
     };
     use ::onnx_embed::burn::module::Module;
     /// Compiled from `mnist.onnx`: IR version 9, ai.onnx 18, produced by onnx-embed/examples/mnist.
@@ -142,7 +142,7 @@ mod model_onnx {
             inputs: &[
                 Port {
                     name: "image",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[
                             Size::Named("batch"),
@@ -156,7 +156,7 @@ mod model_onnx {
             outputs: &[
                 Port {
                     name: "probabilities",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[Size::Named("batch"), Size::Fixed(10)],
                     },
@@ -215,7 +215,7 @@ mod model_onnx {
                 dtype: ElementType::Float32,
                 shape: &[8, 1, 3, 3],
                 parts: &[
-                    Part {
+                    ByteRange {
                         file: 0,
                         start: 1398,
                         length: 288,
@@ -229,7 +229,7 @@ mod model_onnx {
                 dtype: ElementType::Float32,
                 shape: &[16, 8, 3, 3],
                 parts: &[
-                    Part {
+                    ByteRange {
                         file: 0,
                         start: 1716,
                         length: 4608,
@@ -243,7 +243,7 @@ mod model_onnx {
                 dtype: ElementType::Float32,
                 shape: &[8],
                 parts: &[
-                    Part {
+                    ByteRange {
                         file: 0,
                         start: 6346,
                         length: 32,
@@ -257,7 +257,7 @@ mod model_onnx {
                 dtype: ElementType::Float32,
                 shape: &[8],
                 parts: &[
-                    Part {
+                    ByteRange {
                         file: 0,
                         start: 6398,
                         length: 32,
@@ -271,7 +271,7 @@ mod model_onnx {
                 dtype: ElementType::Float32,
                 shape: &[8],
                 parts: &[
-                    Part {
+                    ByteRange {
                         file: 0,
                         start: 6458,
                         length: 32,
@@ -285,7 +285,7 @@ mod model_onnx {
                 dtype: ElementType::Float32,
                 shape: &[8],
                 parts: &[
-                    Part {
+                    ByteRange {
                         file: 0,
                         start: 6517,
                         length: 32,
@@ -299,7 +299,7 @@ mod model_onnx {
                 dtype: ElementType::Float32,
                 shape: &[16],
                 parts: &[
-                    Part {
+                    ByteRange {
                         file: 0,
                         start: 6571,
                         length: 64,
@@ -313,7 +313,7 @@ mod model_onnx {
                 dtype: ElementType::Float32,
                 shape: &[16],
                 parts: &[
-                    Part {
+                    ByteRange {
                         file: 0,
                         start: 6655,
                         length: 64,
@@ -327,7 +327,7 @@ mod model_onnx {
                 dtype: ElementType::Float32,
                 shape: &[16],
                 parts: &[
-                    Part {
+                    ByteRange {
                         file: 0,
                         start: 6747,
                         length: 64,
@@ -341,7 +341,7 @@ mod model_onnx {
                 dtype: ElementType::Float32,
                 shape: &[16],
                 parts: &[
-                    Part {
+                    ByteRange {
                         file: 0,
                         start: 6838,
                         length: 64,
@@ -355,7 +355,7 @@ mod model_onnx {
                 dtype: ElementType::Float32,
                 shape: &[10, 784],
                 parts: &[
-                    Part {
+                    ByteRange {
                         file: 0,
                         start: 6932,
                         length: 31360,
@@ -369,7 +369,7 @@ mod model_onnx {
                 dtype: ElementType::Float32,
                 shape: &[10],
                 parts: &[
-                    Part {
+                    ByteRange {
                         file: 0,
                         start: 38313,
                         length: 40,

@@ -3,7 +3,7 @@ pub use model_onnx::Model;
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_onnx {
     use ::onnx_embed::{
-        burn, Device, ElementType, Error, Kind, Metadata, OnnxModel, Parameter, Port,
+        burn, Device, ElementType, Error, Metadata, OnnxModel, Parameter, Port,
         Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
@@ -12,7 +12,7 @@ mod model_onnx {
     };
     use ::onnx_embed::__private::ops::window::Window;
     use ::onnx_embed::__private::weights::{
-        Encoding, Entry, File, Fixed, Part, Table, WeightSource, Weights,
+        ByteRange, Encoding, Entry, File, Fixed, Table, WeightSource, Weights,
     };
     use ::onnx_embed::burn::module::Module;
     /// Compiled from `mobilenet_block.onnx`: IR version 8, ai.onnx 17, produced by pytorch.
@@ -147,7 +147,7 @@ mod model_onnx {
             inputs: &[
                 Port {
                     name: "input",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[
                             Size::Named("batch"),
@@ -161,7 +161,7 @@ mod model_onnx {
             outputs: &[
                 Port {
                     name: "output",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[
                             Size::Named("batch"),

@@ -3,15 +3,15 @@ pub use model_onnx::{Model, ModelInput, ModelOutput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_onnx {
     use ::onnx_embed::{
-        burn, Bool, Device, ElementType, Error, Int, Kind, Metadata, OnnxModel,
-        Parameter, Port, Signature, Size, Tensor, Values,
+        burn, Bool, Device, ElementType, Error, Int, Metadata, OnnxModel, Parameter,
+        Port, Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
         Outputs, attempt, attempt_async, device, embedded, entry, from_file, ops,
         printed, take,
     };
     use ::onnx_embed::__private::weights::{
-        Encoding, Entry, File, Fixed, Part, Table, WeightSource, Weights,
+        ByteRange, Encoding, Entry, File, Fixed, Table, WeightSource, Weights,
     };
     use ::onnx_embed::burn::module::Module;
     /// Inputs of [`Model::forward`].
@@ -81,7 +81,7 @@ mod model_onnx {
             let difference = prediction - target;
             let square = difference.clone() * difference;
             let loss = ops::reduce::reduce_mean::<_, 1, _>(square.clone(), &[0]);
-            let worst = ops::extreme::arg_max::<_, 1, _>(square, 0, false);
+            let worst = ops::arg_max::arg_max::<_, 1, _>(square, 0, false);
             let good = loss.clone().lower(self.limit.clone());
             ModelOutput { loss, worst, good }
         }
@@ -130,14 +130,14 @@ mod model_onnx {
             inputs: &[
                 Port {
                     name: "prediction",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[Size::Named("n")],
                     },
                 },
                 Port {
                     name: "target",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[Size::Named("n")],
                     },
@@ -146,21 +146,21 @@ mod model_onnx {
             outputs: &[
                 Port {
                     name: "loss",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[],
                     },
                 },
                 Port {
                     name: "worst",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Int64,
                         sizes: &[],
                     },
                 },
                 Port {
                     name: "good",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Bool,
                         sizes: &[],
                     },

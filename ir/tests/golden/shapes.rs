@@ -3,7 +3,7 @@ pub use model_onnx::{Model, ModelInput, ModelOutput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_onnx {
     use ::onnx_embed::{
-        burn, Array, DType, Device, ElementType, Error, Int, Kind, Metadata, OnnxModel,
+        burn, Array, DType, Device, ElementType, Error, Int, Metadata, OnnxModel,
         Parameter, Port, Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
@@ -11,7 +11,7 @@ mod model_onnx {
         from_file, host, ops, printed, take, vec,
     };
     use ::onnx_embed::__private::weights::{
-        Encoding, Entry, File, Fixed, Part, Table, WeightSource, Weights,
+        ByteRange, Encoding, Entry, File, Fixed, Table, WeightSource, Weights,
     };
     use ::onnx_embed::burn::module::Module;
     /// Inputs of [`Model::forward`].
@@ -160,7 +160,7 @@ mod model_onnx {
             inputs: &[
                 Port {
                     name: "x",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[
                             Size::Named("batch"),
@@ -171,7 +171,7 @@ mod model_onnx {
                 },
                 Port {
                     name: "count",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Int64,
                         sizes: &[],
                     },
@@ -180,7 +180,7 @@ mod model_onnx {
             outputs: &[
                 Port {
                     name: "heads",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[
                             Size::Named("batch"),
@@ -192,14 +192,14 @@ mod model_onnx {
                 },
                 Port {
                     name: "padded",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[Size::Named("pad"), Size::Named("pad_2")],
                     },
                 },
                 Port {
                     name: "steps",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Int64,
                         sizes: &[Size::Named("range")],
                     },

@@ -3,15 +3,15 @@ pub use model_onnx::{Model, ModelInput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_onnx {
     use ::onnx_embed::{
-        burn, Array, Device, ElementType, Error, Int, Kind, Metadata, OnnxModel,
-        Parameter, Port, Signature, Size, Tensor, Values,
+        burn, Array, Device, ElementType, Error, Int, Metadata, OnnxModel, Parameter,
+        Port, Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
         Activation, Node, Outputs, attempt, attempt_async, device, embedded, entry,
         from_file, layers, ops, printed, take,
     };
     use ::onnx_embed::__private::weights::{
-        Encoding, Entry, File, Part, Table, WeightSource, Weights,
+        ByteRange, Encoding, Entry, File, Table, WeightSource, Weights,
     };
     use ::onnx_embed::burn::module::{Module, Param};
     /// Inputs of [`Model::forward`].
@@ -124,14 +124,14 @@ mod model_onnx {
             inputs: &[
                 Port {
                     name: "ids",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Int64,
                         sizes: &[Size::Named("batch"), Size::Named("words")],
                     },
                 },
                 Port {
                     name: "up",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Bool,
                         sizes: &[],
                     },
@@ -140,7 +140,7 @@ mod model_onnx {
             outputs: &[
                 Port {
                     name: "scores",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[
                             Size::Named("batch"),

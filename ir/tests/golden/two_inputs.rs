@@ -3,15 +3,15 @@ pub use model_onnx::{Model, ModelInput, ModelOutput};
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_onnx {
     use ::onnx_embed::{
-        burn, DType, Device, ElementType, Error, Int, Kind, Metadata, OnnxModel,
-        Parameter, Port, Signature, Size, Tensor, Values,
+        burn, DType, Device, ElementType, Error, Int, Metadata, OnnxModel, Parameter,
+        Port, Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
         Node, Outputs, attempt, attempt_async, device, embedded, entry, from_file, ops,
         printed, take,
     };
     use ::onnx_embed::__private::weights::{
-        Encoding, Entry, File, Fixed, Part, Table, WeightSource, Weights,
+        ByteRange, Encoding, Entry, File, Fixed, Table, WeightSource, Weights,
     };
     use ::onnx_embed::burn::module::{Module, Param};
     /// Inputs of [`Model::forward`].
@@ -140,14 +140,14 @@ mod model_onnx {
             inputs: &[
                 Port {
                     name: "input_ids",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Int64,
                         sizes: &[Size::Named("batch"), Size::Named("length")],
                     },
                 },
                 Port {
                     name: "attention_mask",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Int64,
                         sizes: &[Size::Named("batch"), Size::Named("length")],
                     },
@@ -156,14 +156,14 @@ mod model_onnx {
             outputs: &[
                 Port {
                     name: "sentence",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[Size::Named("batch"), Size::Fixed(2)],
                     },
                 },
                 Port {
                     name: "tokens",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[
                             Size::Named("batch"),

@@ -3,7 +3,7 @@ pub use model_onnx::Model;
 #[allow(clippy::all, clippy::pedantic, rustdoc::all, unused_parens)]
 mod model_onnx {
     use ::onnx_embed::{
-        burn, Device, ElementType, Error, Kind, Metadata, OnnxModel, Parameter, Port,
+        burn, Device, ElementType, Error, Metadata, OnnxModel, Parameter, Port,
         Signature, Size, Tensor, Values,
     };
     use ::onnx_embed::__private::{
@@ -12,7 +12,7 @@ mod model_onnx {
     };
     use ::onnx_embed::__private::ops::window::Window;
     use ::onnx_embed::__private::weights::{
-        Encoding, Entry, File, Fixed, Part, Table, WeightSource, Weights,
+        ByteRange, Encoding, Entry, File, Fixed, Table, WeightSource, Weights,
     };
     use ::onnx_embed::burn::module::Module;
     /// Compiled from `yolo_head.onnx`: IR version 8, ai.onnx 17, produced by pytorch.
@@ -154,7 +154,7 @@ mod model_onnx {
             inputs: &[
                 Port {
                     name: "features",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[
                             Size::Named("batch"),
@@ -168,7 +168,7 @@ mod model_onnx {
             outputs: &[
                 Port {
                     name: "output0",
-                    kind: Kind::Tensor {
+                    kind: ValueType::Tensor {
                         dtype: ElementType::Float32,
                         sizes: &[Size::Named("batch"), Size::Fixed(7), Size::Fixed(16)],
                     },

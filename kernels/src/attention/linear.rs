@@ -38,7 +38,7 @@ impl LinearAttention {
         ensure!(
             self.query_heads.is_multiple_of(self.key_heads)
                 && query.size(2) / self.query_heads == key.size(2) / self.key_heads,
-            "expected {} heads of {query} to be a multiple of the {} heads of {key}, with the same size",
+            "expected the {} heads of {query} to be a multiple of the {} heads of {key}, with the same size",
             self.query_heads,
             self.key_heads
         );

@@ -242,7 +242,7 @@ fn result_shape<const O: usize>(
     }
     let rank = sizes.len();
     let shape = sizes.try_into();
-    shape.unwrap_or_else(|_| panic!("MatMul returns rank {rank}, expected {O}"))
+    shape.unwrap_or_else(|_| panic!("the product has rank {rank}, expected rank {O}"))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::{ensure, shape::slice::split_to_vec};
 pub fn parts<const D: usize, K: Basic>(x: Tensor<D, K>, axis: usize, sizes: &[i64]) -> Vec<Tensor<D, K>> {
     let (total, size) = (sizes.iter().sum::<i64>(), x.dims()[axis]);
     let fits = total == size as i64 && sizes.iter().all(|&size| size >= 0);
-    ensure!(fits, "expected nonnegative split sizes with a sum of {size}, found {sizes:?}");
+    ensure!(fits, "expected non-negative split sizes with a sum of {size}, found {sizes:?}");
     let sizes: Vec<usize> = sizes.iter().map(|&size| size as usize).collect();
     split_to_vec(x, axis, &sizes)
 }

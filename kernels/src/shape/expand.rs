@@ -183,7 +183,7 @@ mod tests {
                 Bytes(memory_limit())
             )
         );
-        assert_eq!(reason(&|| expand_to(x(), &[-1, 1])), "expected a nonnegative size, found -1");
+        assert_eq!(reason(&|| expand_to(x(), &[-1, 1])), "expected a non-negative size, found -1");
         for repeats in [[1 << 62, 4], [1 << 40, 1], [1 << 63, 2]] {
             assert!(reason(&|| tile(x(), repeats)).contains("the memory limit is"));
         }

@@ -245,8 +245,8 @@ mod tests {
         for sizes in [[(1 << 62) + 1, 4], [1 << 62, 4], [1 << 62, 0]] {
             assert!(reason(&sizes).contains("can be addressed") || reason(&sizes).contains("cannot reshape"));
         }
-        assert_eq!(reason(&[-2, 4]), "expected a nonnegative size, found -2");
-        assert_eq!(reason(&[-1, -1]), "expected a nonnegative size, found -1");
+        assert_eq!(reason(&[-2, 4]), "expected a non-negative size, found -2");
+        assert_eq!(reason(&[-1, -1]), "expected a non-negative size, found -1");
         let none = || int::<1>(TensorData::new(Vec::<i64>::new(), [0]));
         let far = attempt(|| reshape_to::<_, 2, _>(none(), &[0, 1 << 50], true));
         assert!(far.unwrap_err().reason.contains("the memory limit is"));

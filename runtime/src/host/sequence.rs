@@ -57,7 +57,7 @@ pub fn without<T>(mut sequence: Vec<T>, position: i64) -> Vec<T> {
 pub fn parts<T: Clone>(array: &Array<T>, axis: usize, sizes: &[i64]) -> Vec<Array<T>> {
     let total: i64 = sizes.iter().sum();
     let size = array.shape()[axis];
-    ensure!(total == size as i64, "expected nonnegative split sizes with a sum of {size}, found {sizes:?}");
+    ensure!(total == size as i64, "expected non-negative split sizes with a sum of {size}, found {sizes:?}");
     let mut start = 0;
     let next = |&size: &usize| {
         let part = part(array, axis, start, size);

@@ -211,7 +211,7 @@ mod tests {
         let refused = check(&table, &[b"head\x01\x02mid\x03\x05end"]);
         assert_eq!(
             refused.unwrap_err().to_string(),
-            "weight `b` differs from the compiled model, whose code depends on its value: compile \
+            "weight `b` differs from the compiled model, whose code depends on its value; compile \
              the model again from this file"
         );
     }
@@ -248,6 +248,6 @@ mod tests {
 
     #[test]
     fn every_file_must_be_there() {
-        assert_eq!(check(&table(), &[]).unwrap_err().to_string(), "expected 1 files, found 0");
+        assert_eq!(check(&table(), &[]).unwrap_err().to_string(), "the number of files is 0, expected 1");
     }
 }

@@ -56,7 +56,7 @@ fn external_data_is_embedded_too() {
 fn files_of_a_model_in_pieces_are_counted() {
     let model = include_bytes!("../../models/external.onnx");
     let error = External::from_bytes(&[model], &Device::flex()).map(drop);
-    assert_eq!(error.unwrap_err().to_string(), "expected 2 files, found 1");
+    assert_eq!(error.unwrap_err().to_string(), "the number of files is 1, expected 2");
     let weights = include_bytes!("../../models/weights/perceptron.bin");
     External::from_bytes(&[model, weights], &Device::flex()).unwrap();
 }

@@ -100,7 +100,8 @@ fn a_block_too_short_for_the_window_and_a_rate_of_no_branch() {
                     the input [1, 1, 3], found 4";
     assert_eq!(message(model.run(speech(3, 8000))), expected);
     assert_eq!(typed(3, 8000), expected);
-    let expected = "cannot run `/slow_decoder/If` (If): inputs of these sizes give other ranks";
+    let expected = "cannot run `/slow_decoder/If` (If): inputs of these sizes select a branch whose results have \
+                    unexpected ranks";
     assert_eq!(message(model.run(speech(8, 11025))), expected);
     assert_eq!(typed(8, 11025), expected);
     let outputs = model.run(speech(8, 16000)).unwrap();

@@ -57,7 +57,7 @@ fn refusal<T>(made: Result<T, onnx_embed::Error>) -> Option<String> {
 
 fn depends(name: &str) -> Option<String> {
     Some(format!(
-        "weight `{name}` differs from the compiled model, whose code depends on its value: \
+        "weight `{name}` differs from the compiled model, whose code depends on its value; \
          compile the model again from this file"
     ))
 }

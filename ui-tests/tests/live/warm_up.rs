@@ -38,7 +38,7 @@ fn what_zeros_cannot_be_run_on_is_an_error() {
         assert_eq!(error.to_string(), expected);
         Found::new(device).warm_up(&[("m", 2)]).unwrap();
         let error = Found::new(device).warm_up(&[("batch", 2)]).unwrap_err();
-        assert_eq!(error.to_string(), "no input has a size `batch`");
+        assert_eq!(error.to_string(), "the model has no size `batch`");
         // Strings that are not numbers.
         assert!(Contradictions::new(device).warm_up(&[]).is_err());
     });

@@ -35,8 +35,8 @@ Examples:
   cargo onnx-embed bench model.onnx --threads 1,2,4 --dim batch=8
   cargo onnx-embed bench model.onnx --op my.company.BiasSwish --functions src/operators.rs")]
 pub struct Bench {
-    /// Models, or folders, also nested once. Inputs come from an io.npz in the same folder, otherwise they
-    /// are random
+    /// Models, or folders, with their direct subfolders. Inputs come from an io.npz in the same folder,
+    /// otherwise they are random
     #[arg(required = true)]
     pub models: Vec<PathBuf>,
     #[command(flatten)]
@@ -60,7 +60,7 @@ pub struct Bench {
     /// With --layers: maximum number of nodes; 0 shows all
     #[arg(long, value_name = "N", default_value_t = 30, requires = "layers")]
     pub top: usize,
-    /// Build without optimisations. This is faster, but the times are meaningless
+    /// Build without optimizations. This is faster, but the times are meaningless
     #[arg(long)]
     pub debug: bool,
     /// Draw the times of the nodes, nested by module, as an SVG file

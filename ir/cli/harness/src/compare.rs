@@ -24,7 +24,7 @@ use crate::value::Values;
     cargo onnx-embed compare model.onnx --b precision=f16\n  \
     cargo onnx-embed compare model.onnx --a simplify=false --b onnxruntime\n  \
     cargo onnx-embed compare old.onnx new.onnx\n\n\
-    Settings are separated by commas: simplify=false, precision=f16 (or bf16), plain (only Burn's primitives),\n\
+    Settings are separated by commas: simplify=false, precision=f16 (or bf16), plain (only Burn's own operations),\n\
     instructions=avx2 (or portable). onnxruntime, without other settings, runs the model in Python.")]
 pub struct Compare {
     /// One model, or two models whose values have the same names
@@ -45,7 +45,7 @@ pub struct Compare {
     /// Named sizes of random inputs, if there is no io.npz in the folder of the model; others are 1
     #[arg(long = "dim", value_name = "NAME=SIZE", value_parser = dim)]
     pub dims: Vec<(String, i64)>,
-    /// Build with optimisations
+    /// Build with optimizations
     #[arg(long)]
     pub release: bool,
     /// Write JSON: every value that both runs have, with its difference

@@ -54,7 +54,7 @@ pub fn collect(paths: &[PathBuf], filter: Option<&str>) -> Result<Vec<Model>> {
     for path in paths {
         let found = if path.is_dir() { folder(path)? } else { vec![path.clone()] };
         if found.is_empty() {
-            bail!("`{}` contains no .onnx file", path.display());
+            bail!("`{}` contains no .onnx files", path.display());
         }
         for file in found {
             let model = model(&file)?;

@@ -144,10 +144,10 @@ fn check_dims(ports: &[Port], dims: &[(String, i64)]) -> Result<()> {
     match dims.iter().find(|(name, _)| !names.contains(name)) {
         None => Ok(()),
         Some((name, _)) if names.is_empty() => {
-            bail!("no input has a size `{name}`: the inputs have no named sizes")
+            bail!("the model has no size `{name}`: its inputs have no named sizes")
         }
         Some((name, _)) => {
-            bail!("no input has a size `{name}`, expected {}", any_of(&quoted(&names)))
+            bail!("the model has no size `{name}`, expected {}", any_of(&quoted(&names)))
         }
     }
 }

@@ -52,7 +52,7 @@ pub struct Choices {
     /// Set the shape of an input, in numbers and names
     #[arg(long = "input", value_name = "NAME=SIZE,..", value_parser = input)]
     pub inputs: Vec<(String, Vec<Size>)>,
-    /// Return this value instead of the outputs of the file; `..` also keeps those
+    /// Return this value instead of the outputs of the file; `..` keeps those as well
     #[arg(long = "output", value_name = "NAME")]
     pub outputs: Vec<String>,
     /// Do not simplify the graph
@@ -201,7 +201,7 @@ pub fn dim(text: &str) -> Result<(String, i64), String> {
     let parts = text.rsplit_once('=');
     let (name, size) = parts.ok_or("expected NAME=SIZE, as in batch=1")?;
     let size: u32 =
-        size.parse().map_err(|_| format!("size is `{size}`, expected a number from 0 to {}", u32::MAX))?;
+        size.parse().map_err(|_| format!("size is `{size}`, expected an integer from 0 to {}", u32::MAX))?;
     Ok((name.to_owned(), size.into()))
 }
 

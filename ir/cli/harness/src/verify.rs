@@ -39,13 +39,13 @@ Examples:
   cargo onnx-embed verify model.onnx --op my.company.BiasSwish --functions src/operators.rs")]
 pub struct Verify {
     /// Models with an io.npz in the same folder (io2.npz and so on for more inputs), or folders of such
-    /// models, also nested once. The arrays are in/NAME and out/NAME, as written by `numpy.savez("io.npz",
-    /// **{"in/x": x, "out/y": y})` or `record`
+    /// models, with their direct subfolders. The arrays are in/NAME and out/NAME, as written by
+    /// `numpy.savez("io.npz", **{"in/x": x, "out/y": y})` or `record`
     #[arg(required = true)]
     pub models: Vec<PathBuf>,
     #[command(flatten)]
     pub programs: Programs,
-    /// Build with optimisations
+    /// Build with optimizations
     #[arg(long)]
     pub release: bool,
     /// Write JSON
@@ -69,8 +69,8 @@ pub struct Verify {
     /// from that result as the recorded output
     #[arg(long)]
     pub exact: bool,
-    /// If a model differs, find the first node that differs from a run with Burn's primitives, a run without
-    /// simplification, and ONNX Runtime
+    /// If a model differs, find the first node that differs from a run with Burn's own operations, a run
+    /// without simplification, and ONNX Runtime
     #[arg(long, conflicts_with = "json", conflicts_with = "other_weights")]
     pub bisect: bool,
     /// Fail if a run reads back from the device more than N times and more often than --expect allows

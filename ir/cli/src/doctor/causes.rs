@@ -49,7 +49,7 @@ impl Source {
             Source::PyTorch => &[torch],
             Source::TensorFlow => &[tensorflow],
             Source::ScikitLearn => &[sklearn],
-            Source::OnnxRuntime => &["use the model that was exported before ONNX Runtime optimized it"],
+            Source::OnnxRuntime => &["use the original export, before optimization by ONNX Runtime"],
             Source::Unknown => &[torch, tensorflow, sklearn, convert],
         };
         lines.iter().map(|line| (*line).to_owned()).collect()
@@ -63,7 +63,7 @@ fn other_file(format: Format) -> &'static str {
             "download the file: git lfs install && git lfs pull (on Hugging Face: hf download REPOSITORY model.onnx)"
         }
         Format::WebPage => {
-            "download the file itself: on GitHub with the link Raw, on Hugging Face with /resolve/ instead of /blob/"
+            "download the file itself: on GitHub with the \"Raw\" link, on Hugging Face with /resolve/ instead of /blob/"
         }
         Format::Archive => {
             "unpack an archive; load a checkpoint in PyTorch and export the model: torch.onnx.export(model.eval(), \
@@ -106,6 +106,7 @@ pub fn cause(problem: &Problem, source: Source) -> Cause {
             of("the file is inconsistent or damaged", advice)
         }
         Topic::Shape => shapes(help, source),
+        Topic::Defect => of("a bug in onnx-embed", [help.to_owned()]),
         Topic::Node => {
             let mut advice = vec![help.to_owned()];
             if help.is_empty() {
@@ -143,7 +144,7 @@ fn external(help: &str) -> Cause {
         "or save the model with its weights in one file of at most 2 GB: onnx.save(onnx.load(\"model.onnx\"), \
          \"one.onnx\", save_as_external_data=False)"
             .to_owned(),
-        "or export it so with PyTorch: torch.onnx.export(.., external_data=False)".to_owned(),
+        "or export it in one file with PyTorch: torch.onnx.export(.., external_data=False)".to_owned(),
     ]);
     of("external weights cannot be read", advice)
 }
@@ -165,7 +166,7 @@ fn operator(kind: &str, help: &str, source: Source) -> Cause {
         }
         "com.microsoft" => {
             advice.extend([
-                "use the model that was exported before ONNX Runtime optimized or quantized it, or optimize less: \
+                "use the original export, before optimization or quantization by ONNX Runtime, or optimize less: \
                  optimization_level=ORT_ENABLE_BASIC (in optimum: -O1)"
                     .to_owned(),
                 "quantize in the portable format: quantize_static(.., quant_format=QuantFormat.QDQ)".to_owned(),

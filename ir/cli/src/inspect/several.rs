@@ -33,7 +33,7 @@ pub fn inspect(paths: &[PathBuf], options: &Options, as_json: bool) -> Result<Ex
         let before = models.len();
         collect(path, 0, &mut models);
         if models.len() == before {
-            bail!("`{}` contains no .onnx or .onnxtxt file", path.display());
+            bail!("`{}` contains no .onnx or .onnxtxt files", path.display());
         }
     }
     let mut lines: Vec<Line> = Vec::new();

@@ -262,7 +262,7 @@ fn verdict(first: &std::path::Path, second: &std::path::Path, weights: &str) -> 
     let json: Json = serde_json::from_str(&json).unwrap();
     match json["reason"].as_str() {
         None => "free",
-        Some(reason) if reason.starts_with("the code depends on") => "fixed",
+        Some(reason) if reason.ends_with("whose code depends on its value") => "fixed",
         Some(_) => "refused",
     }
 }

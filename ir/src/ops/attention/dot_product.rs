@@ -97,7 +97,7 @@ fn bound(name: &str, size: i64) -> Result<Option<usize>, Problem> {
         Ok(size) => Ok(Some(size)),
         Err(_) if size == -1 => Ok(None),
         Err(_) => {
-            Err(Problem::expected(format_args!("`{name}`"), size, "-1 (unlimited) or a non-negative number"))
+            Err(Problem::expected(format_args!("`{name}`"), size, "-1 (unlimited) or a non-negative integer"))
         }
     }
 }
@@ -132,9 +132,7 @@ impl Operator for Attention {
                 return Err(Problem::expected("`nonpad_kv_seqlen`", valid, "int64[batch]"));
             }
             if past.is_some() {
-                return Err(Problem::new(
-                    "the node has `nonpad_kv_seqlen` and a cache, expected at most one",
-                ));
+                return Err(Problem::new("expected `nonpad_kv_seqlen` or a cache, found both"));
             }
         }
         let result = match operand.rank() {

@@ -126,7 +126,7 @@ fn check(cx: &mut Infer<'_>, name: &str, ty: &Type) -> Result<(), Problem> {
     let block = cx.block(name)?;
     if (block.inputs.len(), block.outputs.len()) != (1, 1) {
         return Err(Problem::new(format!(
-            "`{name}` has {} inputs and {} outputs, expected one of each",
+            "the numbers of inputs and outputs of `{name}` are {} and {}, expected 1 and 1",
             block.inputs.len(),
             block.outputs.len()
         )));

@@ -66,7 +66,7 @@ fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let window = a.int_or("local_window_size", -1)?;
     let causal = a.flag("causal", true)?;
     if !causal && window >= 0 {
-        return Err(Problem::expected("`local_window_size`", window, "-1 for attention that is not causal"));
+        return Err(Problem::expected("`local_window_size`", window, "-1 for non-causal attention"));
     }
     Ok(Rc::new(GroupQuery {
         heads,
@@ -98,9 +98,9 @@ impl Operator for GroupQuery {
         both_or_neither(cx, [CACHE, CACHE + 1], ["past_key", "past_value"])?;
         let size = self.size(&query.shape, !cx.has(1))?;
         if !cx.has(1) && size.number().is_none() {
-            let expected = "a last size that is known at compile time";
+            let expected = "a last axis whose size is known at compile time";
             return Err(Problem::expected("the packed query", query, expected)
-                .help("fix the last size of the query with `dims(..)` or `inputs(..)`")
+                .help("fix the size of the last axis of the query with `dims(..)` or `inputs(..)`")
                 .about(Topic::Shape));
         }
         let ranks = [
@@ -146,7 +146,11 @@ impl Operator for GroupQuery {
         cx.output(2, query.dtype, cache);
         if cx.wants(3) {
             if !(1..=2).contains(&self.scores) {
-                return Err(Problem::expected("`qk_output`", self.scores, "1 or 2 for output 3"));
+                return Err(Problem::expected(
+                    "`qk_output`",
+                    self.scores,
+                    "1 or 2, because the node has output 3",
+                ));
             }
             let total = cx.ints(TOTAL).and_then(|values| values.first().cloned());
             let total = cx.dim_or_fresh(total, "total");
@@ -306,9 +310,9 @@ mod tests {
                 fine
                 the number of query heads is 3, expected a multiple of 2, the number of key heads
                 the hidden size is 15, expected a multiple of 4, the number of heads
-                `local_window_size` is 2, expected -1 for attention that is not causal
+                `local_window_size` is 2, expected -1 for non-causal attention
                 `k_quant_type` is `PER_TENSOR`, expected `NONE`
-                input `past_value` is missing, expected it with `past_key`
+                expected both `past_key` and `past_value`, found only `past_key`
                 fine
                 the cache is float32[1, 3, 7, 4], expected shape [1, 2, 7, 4]
                 the cache has type float64, but the query has type float32

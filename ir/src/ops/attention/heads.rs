@@ -204,7 +204,7 @@ mod tests {
             expect![[r#"
                 fine
                 the hidden size is 8, expected a multiple of 3, the number of heads
-                `q_num_heads` is 0, expected a positive number
+                `q_num_heads` is 0, expected a positive integer
                 input 0 is float32[1, 4, 8], expected rank 4, or attribute `q_num_heads`
                 the number of query heads is 3, expected a multiple of 2, the number of key heads
                 the head size is 4 in one input and 6 in another

@@ -179,7 +179,7 @@ impl LinearAttention {
         });
         let what = format!("`{name}`");
         if !fits {
-            let expected = format!("a last size of {} or {other}", self.key_heads);
+            let expected = format!("a last axis of size {} or {other}", self.key_heads);
             return Err(Problem::expected(what, tensor, expected));
         }
         sizes::same_type((&what, &tensor), ("the query", query))

@@ -33,7 +33,7 @@ attributes!(struct MultiHead(inner));
 /// Reports a count that is known to differ from the expected one.
 fn has((whose, found, things): sizes::Count<'_>, expected: &Dim) -> Result<(), Problem> {
     if sizes::differ(found, expected) {
-        Err(Problem::new(format!("{whose} has {found} {things}, expected {expected}")))
+        Err(Problem::new(format!("the number of {things} of {whose} is {found}, expected {expected}")))
     } else {
         Ok(())
     }
@@ -291,16 +291,16 @@ mod tests {
                 the batch size is 2 in one input and 3 in another
                 the number of features is 8 in one input and 6 in another
                 the number of keys is 6 in one input and 7 in another
-                the key has 3 heads, expected 2
-                the packed input has 3 heads, expected 2
-                the packed input has 2 parts, expected 3
-                the bias has 16 elements, expected 24
+                the number of heads of the key is 3, expected 2
+                the number of heads of the packed input is 3, expected 2
+                the number of parts of the packed input is 2, expected 3
+                the number of elements of the bias is 16, expected 24
                 the attention bias is float32[1, 3, 5, 5], expected a shape that broadcasts to [2, 2, 5, 5]
                 the cache is float32[2, 2, 7, 3], expected shape [2, 2, 7, 4]
                 the weight has 5 rows, but the input has 6 features
                 the bias is float32[4], expected shape [12]
                 the cache is float32[2, 2, 3, 7, 2], expected shape [2, 2, 2, 7, 2]
-                the key has 6 features, expected 4 for 1 heads
+                the number of features of the key is 6, expected 4 for `kv_num_heads` 1
                 `seqlens_k` is int32[3], expected shape [2]
                 the cache is float32[2, 2, 9, 4], expected shape [2, 1, 9, 4]
                 the attention bias is float32[3, 2, 1, 7], expected a shape that broadcasts to [2, 2, 1, ?]

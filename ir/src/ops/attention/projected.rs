@@ -28,7 +28,7 @@ struct Projected {
 attributes!(struct Projected { inner, sizes });
 
 fn projected(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    refuse(a, "do_rotary", "apply a RotaryEmbedding before a MultiHeadAttention instead")?;
+    refuse(a, "do_rotary", "use a RotaryEmbedding node before a MultiHeadAttention node instead")?;
     refuse(a, "past_present_share_buffer", "export the model without shared buffers")?;
     a.ignore(&["rotary_embedding_dim"]);
     Ok(Rc::new(Projected {
@@ -65,7 +65,7 @@ impl Projected {
                 Problem::expected("`qkv_hidden_sizes`", found, "three positive sizes, the first two equal")
             }
             (None, Some(columns)) => {
-                Problem::new(format!("the weight has {columns} columns, expected at least 3"))
+                Problem::new(format!("the number of columns of the weight is {columns}, expected at least 3"))
             }
             (None, None) => Problem::new("the number of columns of the weight is unknown at compile time")
                 .help("fix the sizes of the weight with `dims(..)` or `inputs(..)`")
@@ -103,7 +103,7 @@ impl Operator for Projected {
             let wanted = Dim::from(wanted.unwrap_or(i64::MAX));
             if sizes::differ(columns, &wanted) {
                 return Err(Problem::new(format!(
-                    "the weight has {columns} columns, expected {wanted} for queries, keys and values"
+                    "the number of columns of the weight is {columns}, expected {wanted} for queries, keys and values"
                 )));
             }
             if cx.has(2) {
@@ -268,7 +268,7 @@ mod tests {
                 the weight has 5 rows, but the input has 4 features
                 the hidden size is 3, expected a multiple of 2, the number of heads
                 the bias is float32[11], expected shape [12]
-                the weight has 12 columns, expected 14 for queries, keys and values
+                the number of columns of the weight is 12, expected 14 for queries, keys and values
                 `qkv_hidden_sizes` is [4, 6, 4], expected three positive sizes, the first two equal
                 `qkv_hidden_sizes` is [4, 4], expected three positive sizes, the first two equal
                 fine

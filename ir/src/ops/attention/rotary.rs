@@ -31,7 +31,7 @@ attributes!(struct RotaryEmbedding { heads, features, interleaved });
 pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let features = a.int_or("rotary_embedding_dim", 0)?;
     let Ok(features) = usize::try_from(features) else {
-        return Err(Problem::expected("`rotary_embedding_dim`", features, "a non-negative number"));
+        return Err(Problem::expected("`rotary_embedding_dim`", features, "a non-negative integer"));
     };
     // Exporters write 0 if the input has an axis of heads.
     let heads = match a.int("num_heads")? {
@@ -172,16 +172,16 @@ impl Operator for JoinedRotaryEmbedding {
             let operand = cx.tensor(input)?;
             let last = operand.shape.last().and_then(Dim::number);
             let pairs = features.map(|features| features.div_euclid(2));
-            same_type(("the angles", &operand), ("the input", &x))?;
+            same_type(("the tensor of angles", &operand), ("the input", &x))?;
             if last.is_none() || ![features, pairs].contains(&last) {
-                let expected = format!("one angle for each feature or pair of {x}");
-                return Err(Problem::expected("the angles", operand, expected));
+                let expected = format!("one angle for each feature, or pair of features, of {x}");
+                return Err(Problem::expected("the tensor of angles", operand, expected));
             }
             let outer = operand.shape.iter().rev().zip(x.shape.iter().rev()).skip(1);
             let broadcasts = |(own, all): (&Dim, &Dim)| own.is(1) || own == all;
             if operand.rank() > x.rank() || !outer.into_iter().all(broadcasts) {
                 let expected = format!("a shape that broadcasts to {x}");
-                return Err(Problem::expected("the angles", operand, expected));
+                return Err(Problem::expected("the tensor of angles", operand, expected));
             }
         }
         cx.output(0, x.dtype, x.shape);

@@ -29,7 +29,7 @@ fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let heads = a.int_or("num_heads", 0)?;
     match heads {
         0.. => Ok(Rc::new(RotaryEmbedding { heads, interleaved: a.flag("interleaved", false)? })),
-        _ => Err(Problem::expected("`num_heads`", heads, "a non-negative number")),
+        _ => Err(Problem::expected("`num_heads`", heads, "a non-negative integer")),
     }
 }
 
@@ -70,7 +70,7 @@ impl Operator for RotaryEmbedding {
         match x.shape.as_slice() {
             [_, heads, _, _] if self.heads > 0 && heads.number().is_some_and(|n| n != self.heads) => {
                 return Err(Problem::new(format!(
-                    "the input has {heads} heads, expected `num_heads`, which is {}",
+                    "the number of heads of the input is {heads}, expected {} as in `num_heads`",
                     self.heads
                 )));
             }
@@ -140,8 +140,8 @@ mod tests {
                 fine
                 fine
                 the number of heads is unknown at compile time
-                `num_heads` is -1, expected a non-negative number
-                the input has 2 heads, expected `num_heads`, which is 4
+                `num_heads` is -1, expected a non-negative integer
+                the number of heads of the input is 2, expected 4 as in `num_heads`
                 the batch size is 1 in one input and 2 in another
                 the sequence length is 5 in one input and 6 in another
                 `position_ids` is float32[1, 5], expected integers of rank 1 or 2

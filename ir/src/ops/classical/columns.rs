@@ -48,7 +48,7 @@ attributes!(struct OneHotEncoder { categories, zeros });
 fn vectorizer(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let columns = a.required("inputdimensions", Attributes::ints)?;
     if let Some(size) = columns.iter().find(|&&size| size < 0) {
-        let message = format!("`inputdimensions` contains {size}, expected non-negative numbers");
+        let message = format!("`inputdimensions` contains {size}, expected non-negative integers");
         return Err(Problem::new(message));
     }
     sizes::length("`inputdimensions`", columns.len(), a.inputs())?;
@@ -74,7 +74,7 @@ impl Operator for Extractor {
             return Err(Problem::expected("the input", x, "rank 1 or more"));
         }
         if places.dtype != DType::I64 {
-            return Err(Problem::expected("the indices", places, "int64"));
+            return Err(Problem::expected("the tensor of indices", places, "int64"));
         }
         let mut shape = match x.rank() {
             1 => vec![Dim::from(1)],

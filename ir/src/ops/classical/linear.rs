@@ -37,7 +37,7 @@ attributes!(struct Linear { coefficients, intercepts, targets, transform, labels
 fn regressor(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let targets = a.int_or("targets", 1)?;
     let found = usize::try_from(targets).ok().filter(|&targets| targets > 0);
-    let targets = found.ok_or_else(|| Problem::expected("`targets`", targets, "a positive number"))?;
+    let targets = found.ok_or_else(|| Problem::expected("`targets`", targets, "a positive integer"))?;
     let mut linear = read(a, targets, None)?;
     // ONNX Runtime ignores intercepts unless there is one for each target.
     linear.intercepts = linear.intercepts.filter(|list| list.count == targets);
@@ -55,7 +55,10 @@ fn classifier(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         _ => linear.targets == targets,
     };
     if !fits {
-        let message = format!("{targets} scores cannot distinguish {} classes", linear.targets);
+        let message = format!(
+            "the number of scores is {targets} for {} classes, expected one per class, or 1 for 2 classes",
+            linear.targets
+        );
         return Err(Problem::new(message).inconsistent());
     }
     Ok(Rc::new(Linear { targets, ..linear }))
@@ -200,7 +203,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  1 scores cannot distinguish 3 classes
+                  the number of scores is 1 for 3 classes, expected one per class, or 1 for 2 classes
                     at node `y` (ai.onnx.ml.LinearClassifier opset 3)
                     help: the file is inconsistent; export the model again
 

@@ -61,7 +61,7 @@ fn cast_map(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let size = a.int_or("max_map", 1)?;
     let is_sparse = a.choice("map_form", "DENSE", &[("DENSE", false), ("SPARSE", true)])?;
     if is_sparse && size < 1 {
-        return Err(Problem::expected("`max_map`", size, "a positive number"));
+        return Err(Problem::expected("`max_map`", size, "a positive integer"));
     }
     Ok(Rc::new(CastMap { to, size: is_sparse.then_some(size) }))
 }

@@ -78,8 +78,12 @@ fn classifier(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let each = a.ints("vectors_per_class")?.unwrap_or_default();
     let sum = |sum: usize, &count: &i64| sum.checked_add(usize::try_from(count).ok()?);
     let count = each.iter().try_fold(0, sum);
-    let count =
-        count.ok_or_else(|| Problem::new("`vectors_per_class` contains a negative or too large number"))?;
+    let count = count.ok_or_else(|| {
+        Problem::new(
+            "`vectors_per_class` contains a negative or too large number, expected the number of support vectors of \
+             each class",
+        )
+    })?;
     let machine = machine(a, count)?;
     let optional = |name: &str| Ok(a.keep(name)?.filter(|list| list.count > 0));
     let probabilities = match (optional("prob_a")?, optional("prob_b")?) {

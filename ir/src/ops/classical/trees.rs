@@ -144,7 +144,8 @@ impl Operator for Trees {
             features.filter(|&features| usize::try_from(features).is_ok_and(|count| count < self.width))
         {
             let needed = self.width;
-            let message = format!("the input has {features} features, expected at least {needed}");
+            let message =
+                format!("the number of features of the input is {features}, expected at least {needed}");
             return Err(Problem::new(message)
                 .help("set the number of features that the model was trained on with `inputs(..)`")
                 .about(Topic::Shape));

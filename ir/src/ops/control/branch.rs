@@ -38,12 +38,14 @@ impl Operator for If {
         let branches = [(THEN, then), (ELSE, otherwise)];
         if let Some((name, block)) = branches.iter().find(|(_, block)| !block.inputs.is_empty()) {
             let count = block.inputs.len();
-            return Err(Problem::new(format!("`{name}` has {count} inputs, expected none")).inconsistent());
+            return Err(Problem::new(format!("the number of inputs of `{name}` is {count}, expected 0"))
+                .inconsistent());
         }
         if counts[0] != counts[1] {
             let [then, otherwise] = counts;
-            let message =
-                format!("`{THEN}` has {then} outputs and `{ELSE}` has {otherwise}, expected equal numbers");
+            let message = format!(
+                "the numbers of outputs of `{THEN}` and `{ELSE}` are {then} and {otherwise}, expected equal numbers"
+            );
             return Err(Problem::new(message).inconsistent());
         }
         if let Some(branch) = Flow::known_branch(cx.known(0)) {
@@ -91,7 +93,10 @@ impl Operator for If {
             let node = cx.named_node();
             let code = cx.inside(branch, &wanted)?.code();
             return Ok(code!({
-                #node.ensure(#truth #condition.item(), "inputs of these sizes give other ranks");
+                #node.ensure(
+                    #truth #condition.item(),
+                    "inputs of these sizes select a branch whose results have unexpected ranks"
+                );
                 #code
             }));
         }
@@ -142,7 +147,8 @@ fn rank(ty: &Type) -> usize {
 fn block(cx: &mut Infer<'_>, name: &str) -> Result<Option<Vec<Fact>>, Problem> {
     let (wanted, output_count) = (cx.outputs(), cx.block(name)?.outputs.len());
     if wanted > output_count {
-        let message = format!("`{name}` has {output_count} outputs, expected at least {wanted}");
+        let message =
+            format!("the number of outputs of `{name}` is {output_count}, expected at least {wanted}");
         return Err(Problem::new(message).inconsistent());
     }
     let inferred = cx.infer_block(name, &[])?;
@@ -193,7 +199,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  `then_branch` has 1 inputs, expected none
+                  the number of inputs of `then_branch` is 1, expected 0
                     at node `y` (If version 21)
                     help: the file is inconsistent; export the model again
 
@@ -242,7 +248,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  `then_branch` has 2 outputs and `else_branch` has 1, expected equal numbers
+                  the numbers of outputs of `then_branch` and `else_branch` are 2 and 1, expected equal numbers
                     at node `y` (If version 21)
                     help: the file is inconsistent; export the model again
 
@@ -262,7 +268,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  output 0 is float32[2] or int64[2], expected one type
+                  output 0 is float32[2] or int64[2], expected a single type
                     at node `y` (If version 21)
 
                   model: IR version 10, ai.onnx 21"#]],

@@ -123,7 +123,7 @@ fn types(
 ) -> Result<Type, Problem> {
     match (left, right) {
         (Type::Tensor(a), Type::Tensor(b)) if a.dtype != b.dtype => {
-            Err(Problem::new(format!("{what} is {a} or {b}, expected one type")))
+            Err(Problem::new(format!("{what} is {a} or {b}, expected a single type")))
         }
         (Type::Tensor(a), Type::Tensor(b)) if a.rank() != b.rank() => Err(ranks(what, a, b)),
         (Type::Tensor(a), Type::Tensor(b)) => {
@@ -133,7 +133,7 @@ fn types(
         }
         _ => left
             .either(right)
-            .ok_or_else(|| Problem::new(format!("{what} is {left} or {right}, expected one type"))),
+            .ok_or_else(|| Problem::new(format!("{what} is {left} or {right}, expected a single type"))),
     }
 }
 
@@ -199,9 +199,9 @@ mod tests {
                 r#"(int64 count, float[1] x) => (float[n] y) { t = Constant <value = bool {1}> () y = Loop (count, t, x) <body = inner (int64 i, bool c, float[n] s) => (bool d, int32[n] r) { d = Identity (c) r = Cast <to = 6> (s) }> }"#,
             ],
             expect![[r#"
-                output 0 is float32[2, n] or int32[2, 5], expected one type
+                output 0 is float32[2, n] or int32[2, 5], expected a single type
                 fine
-                loop state variable 0 is float32[1] or int32[1], expected one type
+                loop state variable 0 is float32[1] or int32[1], expected a single type
             "#]],
         );
     }

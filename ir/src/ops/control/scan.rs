@@ -217,7 +217,7 @@ impl Operator for Scan {
             {
                 let (node, one, other) = (cx.named_node(), cx.size(count), cx.size(&size));
                 inputs.extend(code! {
-                    #node.ensure(#one == #other, "its inputs are of different lengths");
+                    #node.ensure(#one == #other, "expected scan inputs of equal length");
                 });
             }
             if count.is_none() || size.number().is_some() {
@@ -274,7 +274,7 @@ impl Scan {
                 Some((length, longest)) if at >= state => {
                     if whole.dtype == DType::String {
                         return Err(Problem::new(format!(
-                            "output {at} is {whole}, expected a type that can be padded with zeros"
+                            "output {at} is {whole}, expected numbers or booleans, which can be padded with zeros"
                         )));
                     }
                     let none = (2..whole.rank()).map(|_| code!((0, 0)));

@@ -252,7 +252,7 @@ mod tests {
                 the weight has 3 input channels, but the input has 4 channels
                 the weight for 2 groups has 8 input channels, but the input has 4 channels
                 the weight has 5 output channels, expected a multiple of 2, the number of groups
-                `group` is 0, expected a positive number
+                `group` is 0, expected a positive integer
                 the bias has 5 elements, but the result has 6 channels
                 `kernel_shape` is 3 along spatial axis 1, expected 2 as in the weight
                 fine

@@ -62,7 +62,8 @@ impl Operator for ConvTranspose {
             vec![x.shape.first().cloned().unwrap_or_default(), cx.dim_or_fresh(channels, "channels")];
         for size in sizes {
             if let Some(size @ ..0) = size.as_ref().and_then(Dim::number) {
-                let message = format!("the padding reduces a size of the result to {size}");
+                let message =
+                    format!("the padding reduces a size of the result to {size}, expected at least 1");
                 return Err(Problem::new(message).help("export the model with smaller `pads`"));
             }
             shape.push(cx.dim_or_fresh(size, "conv"));
@@ -240,7 +241,7 @@ mod tests {
                 "(float[1, 1, 1] x, float[1, 1, 2] w) => (float[1, 1, n] y) { y = ConvTranspose <pads = [1, 1]> (x, w) }",
             ],
             expect![[r#"
-                the padding reduces a size of the result to -1
+                the padding reduces a size of the result to -1, expected at least 1
                 fine
             "#]],
         );

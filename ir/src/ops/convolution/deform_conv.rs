@@ -31,7 +31,7 @@ fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let (groups, offset_groups) = (a.int_or("group", 1)?, a.int_or("offset_group", 1)?);
     for (name, count) in [("group", groups), ("offset_group", offset_groups)] {
         if count < 1 {
-            return Err(Problem::expected(format_args!("`{name}`"), count, "a positive number"));
+            return Err(Problem::expected(format_args!("`{name}`"), count, "a positive integer"));
         }
     }
     Ok(Rc::new(DeformConv { window: Window::read(a)?, groups, offset_groups }))
@@ -110,7 +110,7 @@ impl DeformConv {
     fn resolve(&self, x: &TensorType, weight: &TensorType) -> Result<Resolved, Problem> {
         if x.rank() < 3 || weight.rank() != x.rank() || !x.dtype.is_float() {
             return Err(Problem::new(format!(
-                "the input is {x} and the weight is {weight}, expected floats of equal ranks, 3 or more"
+                "the input is {x} and the weight is {weight}, expected floats of equal ranks of 3 or more"
             )));
         }
         let kernel = weight.shape.iter().skip(2).map(Dim::number).collect();

@@ -79,7 +79,7 @@ impl Operator for ConstantOfShape {
             }
         };
         if let Some(size) = shape.iter().filter_map(Dim::number).find(|&size| size < 0) {
-            return Err(Problem::expected("a size of the result", size, "a non-negative number"));
+            return Err(Problem::expected("a size of the result", size, "a non-negative integer"));
         }
         let sizes = broadcast::fixed(&shape);
         let count = sizes.map(|sizes| sizes.iter().product::<usize>());

@@ -13,7 +13,8 @@ use crate::rust::{Code, code};
 /// An activation and its parameters.
 #[derive(Clone, Debug)]
 pub struct Fused {
-    name: &'static str,
+    /// Variant of the kernels' `Activation`.
+    name: String,
     parameters: Vec<f32>,
 }
 
@@ -37,14 +38,9 @@ const ACTIVATIONS: &[(&str, &[f32])] = &[
 ];
 
 impl Fused {
-    /// Returns one of the activations that the kernels of products support.
-    fn named(name: &'static str, parameters: &[f32]) -> Option<Self> {
-        Some(Fused { name, parameters: parameters.to_vec() })
-    }
-
     /// Returns an activation that clamps to two bounds.
     pub fn clip(low: f32, high: f32) -> Self {
-        Fused { name: "Clip", parameters: vec![low, high] }
+        Fused { name: "Clip".to_owned(), parameters: vec![low, high] }
     }
 
     /// Reads the activation of a convolution, with a list of parameters.
@@ -75,40 +71,21 @@ impl Fused {
         let parameters = parameters.chain(std::iter::repeat(None));
         let parameters = defaults.iter().zip(parameters);
         Ok(Some(Fused {
-            name,
+            name: name.to_owned(),
             parameters: parameters.map(|(default, parameter)| parameter.unwrap_or(*default)).collect(),
         }))
     }
 
-    /// Returns the function that a node applies to each element, if products support it as an activation.
+    /// Returns the function of a node whose operator has the fact `activation`.
     pub fn of(node: &Node) -> Option<Self> {
-        if let Some(shaped) = node.operator_as::<Shaped>() {
-            let name = match (shaped.function(), shaped.parameters()) {
-                ("swish", [1.0]) => return Self::named("Silu", &[]),
-                ("swish", _) => "Swish",
-                ("elu", _) => "Elu",
-                ("celu", _) => "Celu",
-                ("selu", _) => "Selu",
-                ("leaky_relu", _) => "LeakyRelu",
-                ("hard_sigmoid", _) => "HardSigmoid",
-                ("thresholded_relu", _) => "ThresholdedRelu",
-                _ => return None,
-            };
-            return Self::named(name, shaped.parameters());
-        }
-        let name = match node.operator_as::<Plain>()?.function() {
-            "relu" => "Relu",
-            "sigmoid" => "Sigmoid",
-            "tanh" => "Tanh",
-            "hard_swish" => "HardSwish",
-            "gelu" => "Gelu",
-            "gelu_tanh" => "GeluTanh",
-            "softplus" => "Softplus",
-            "softsign" => "Softsign",
-            "mish" => "Mish",
-            _ => return None,
+        let (function, parameters) = match node.operator_as::<Shaped>() {
+            Some(shaped) => (shaped.function(), shaped.parameters()),
+            None => (node.operator_as::<Plain>()?.function(), &[][..]),
         };
-        Self::named(name, &[])
+        Some(match (function, parameters) {
+            ("swish", [1.0]) => Fused { name: "Silu".to_owned(), parameters: Vec::new() },
+            _ => Fused { name: variant(function), parameters: parameters.to_vec() },
+        })
     }
 
     /// Generates `Activation::Clip(0.0, 6.0)`, for results of this type.
@@ -136,6 +113,15 @@ impl Fused {
             None => x,
         }
     }
+}
+
+/// Returns the variant of `Activation` for a function of the kernels: `HardSwish` for `hard_swish`.
+fn variant(function: &str) -> String {
+    let words = function.split('_').map(|word| {
+        let (first, rest) = word.split_at(1.min(word.len()));
+        first.to_uppercase() + rest
+    });
+    words.collect()
 }
 
 #[cfg(test)]

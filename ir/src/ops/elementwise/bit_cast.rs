@@ -27,7 +27,7 @@ fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let number = a.required("to", Attributes::int)?;
     match i32::try_from(number).ok().and_then(DType::from_onnx) {
         Some(to) => Ok(Rc::new(BitCast { to })),
-        None => Err(Problem::expected("`to`", number, "an element type")),
+        None => Err(Problem::expected("`to`", number, "an ONNX element type")),
     }
 }
 

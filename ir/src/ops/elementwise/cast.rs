@@ -55,7 +55,7 @@ fn cast(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     };
     match to {
         Some(to) => read(a, Some(to)),
-        None => Err(Problem::expected("`to`", text, "an element type")),
+        None => Err(Problem::expected("`to`", text, "an ONNX element type")),
     }
 }
 

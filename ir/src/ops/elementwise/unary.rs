@@ -31,32 +31,32 @@ macro_rules! plain {
                 row($name, &$since, |attributes| read(attributes, &$table))
                     .elementwise()$(.$fact())*,
             )*
-            row("Elu", &[1, 6, 22], |a| shaped(a, "elu", &[("alpha", 1.0)])).elementwise().follows(),
+            row("Elu", &[1, 6, 22], |a| shaped(a, "elu", &[("alpha", 1.0)])).elementwise().follows().activation(),
             row("Selu", &[1, 6, 22], |a| {
                 shaped(a, "selu", &[("alpha", 1.673_263_2), ("gamma", 1.050_701)])
-            }).elementwise().follows(),
-            row("Celu", &[12, 28], |a| shaped(a, "celu", &[("alpha", 1.0)])).elementwise().follows(),
-            row("LeakyRelu", &[1, 6, 16], |a| shaped(a, "leaky_relu", &[("alpha", 0.01)])).elementwise().follows(),
+            }).elementwise().follows().activation(),
+            row("Celu", &[12, 28], |a| shaped(a, "celu", &[("alpha", 1.0)])).elementwise().follows().activation(),
+            row("LeakyRelu", &[1, 6, 16], |a| shaped(a, "leaky_relu", &[("alpha", 0.01)])).elementwise().follows().activation(),
             row("HardSigmoid", &[1, 6, 22], |a| {
                 shaped(a, "hard_sigmoid", &[("alpha", 0.2), ("beta", 0.5)])
-            }).elementwise().follows(),
+            }).elementwise().follows().activation(),
             row("ThresholdedRelu", &[10, 22], |a| {
                 shaped(a, "thresholded_relu", &[("alpha", 1.0)])
-            }).elementwise().follows(),
-            row("Swish", &[24], |a| shaped(a, "swish", &[("alpha", 1.0)])).elementwise().follows(),
+            }).elementwise().follows().activation(),
+            row("Swish", &[24], |a| shaped(a, "swish", &[("alpha", 1.0)])).elementwise().follows().activation(),
             row("Shrink", &[9], |a| shaped(a, "shrink", &[("lambd", 0.5), ("bias", 0.0)])).elementwise().follows(),
-            row("Gelu", &[20], gelu).elementwise().follows(),
-            row("Gelu", &[1], |attributes| read(attributes, &GELU)).elementwise().follows().of(MICROSOFT),
-            row("QuickGelu", &[1], |a| shaped(a, "swish", &[("alpha", 1.702)])).elementwise().follows().of(MICROSOFT),
+            row("Gelu", &[20], gelu).elementwise().follows().activation(),
+            row("Gelu", &[1], |attributes| read(attributes, &GELU)).elementwise().follows().activation().of(MICROSOFT),
+            row("QuickGelu", &[1], |a| shaped(a, "swish", &[("alpha", 1.702)])).elementwise().follows().activation().of(MICROSOFT),
             row("IsInf", &[10, 20], infinite).elementwise(),
         ];
     };
 }
 
 plain! {
-    "Relu" [1, 6, 13, 14] RELU follows;
-    "Sigmoid" [1, 6, 13] SIGMOID nonnegative follows;
-    "Tanh" [1, 6, 13] TANH follows;
+    "Relu" [1, 6, 13, 14] RELU follows activation;
+    "Sigmoid" [1, 6, 13] SIGMOID nonnegative follows activation;
+    "Tanh" [1, 6, 13] TANH follows activation;
     "Exp" [1, 6, 13] EXP nonnegative;
     "Log" [1, 6, 13] LOG exact;
     "Sqrt" [1, 6, 13] SQRT exact;
@@ -79,10 +79,10 @@ plain! {
     "Asinh" [9, 22] ASINH;
     "Acosh" [9, 22] ACOSH;
     "Atanh" [9, 22] ATANH;
-    "Softplus" [1, 22] SOFTPLUS nonnegative follows;
-    "Softsign" [1, 22] SOFTSIGN follows;
-    "HardSwish" [14, 22] HARD_SWISH follows;
-    "Mish" [18, 22] MISH follows;
+    "Softplus" [1, 22] SOFTPLUS nonnegative follows activation;
+    "Softsign" [1, 22] SOFTSIGN follows activation;
+    "HardSwish" [14, 22] HARD_SWISH follows activation;
+    "Mish" [18, 22] MISH follows activation;
     "Not" [1] NOT;
     "BitwiseNot" [18] BITWISE_NOT;
     "IsNaN" [9, 13, 20] IS_NAN;
@@ -151,7 +151,7 @@ const NEG: Unary = Unary { ints: Dim::neg, ..unary(NUMBER, Method("neg"), Some("
 const ABS: Unary = Unary { ints: Dim::abs, ..unary(NUMBER, Method("abs"), Some("abs"), |x| Some(x.abs())) };
 const SIGN: Unary = Unary {
     ints: |x| x.number().map(|number| number.signum().into()),
-    ..unary(NUMBER, Kernel("arith", "sign"), Some("sign"), |x| {
+    ..unary(NUMBER, Kernel("arithmetic", "sign"), Some("sign"), |x| {
         Some(if x == 0.0 || x.is_nan() { x } else { x.signum() })
     })
 };

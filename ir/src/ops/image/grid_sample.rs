@@ -55,7 +55,7 @@ impl Operator for GridSample {
         let coordinates = grid.shape.last().and_then(Dim::number);
         let fits = coordinates.is_none_or(|count| usize::try_from(count) == Ok(axes));
         if grid.rank() != rank || !fits || !grid.dtype.is_float() {
-            let expected = format!("floats of rank {rank} with a last size of {axes}");
+            let expected = format!("floats of rank {rank} with a last axis of size {axes}");
             return Err(Problem::expected("the grid", grid, expected));
         }
         if self.mode == "Cubic" && axes != 2 {

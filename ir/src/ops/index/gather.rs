@@ -66,7 +66,7 @@ fn tuples(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         _ => a.int_or("batch_dims", 0)?,
     };
     let batch = usize::try_from(batch)
-        .map_err(|_| Problem::expected("`batch_dims`", batch, "a non-negative number"))?;
+        .map_err(|_| Problem::expected("`batch_dims`", batch, "a non-negative integer"))?;
     Ok(Rc::new(GatherTuples { batch }))
 }
 
@@ -226,7 +226,11 @@ impl Operator for GatherTuples {
 /// Reports indices whose tensor has another rank than the input, or is larger along an axis other than `along`.
 pub fn within(indices: &TensorType, x: &TensorType, along: usize) -> Result<(), Problem> {
     if indices.rank() != x.rank() {
-        return Err(Problem::expected("`indices`", indices, format_args!("rank {}, as the input", x.rank())));
+        return Err(Problem::expected(
+            "`indices`",
+            indices,
+            format_args!("rank {} as in the input", x.rank()),
+        ));
     }
     let pairs = indices.shape.iter().zip(&x.shape).enumerate();
     for (at, (own, all)) in pairs.filter(|(at, _)| *at != along) {
@@ -247,8 +251,8 @@ pub fn tuple(x: &TensorType, indices: &TensorType, batch: usize) -> Result<usize
     })?;
     if length == 0 || batch + length > x.rank() || batch >= indices.rank() {
         let expected = match batch {
-            0 => format!("tuples that index {x}"),
-            _ => format!("tuples that index {x} after {batch} batch axes"),
+            0 => format!("a last axis of size 1 to the rank of {x}"),
+            _ => format!("{batch} batch axes, and a last axis of size 1 to the number of other axes of {x}"),
         };
         return Err(Problem::expected("`indices`", indices, expected));
     }

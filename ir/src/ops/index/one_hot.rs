@@ -43,7 +43,7 @@ impl Operator for OneHot {
             _ => None,
         };
         if let Some(size) = size.as_ref().and_then(Dim::number).filter(|&size| size < 0) {
-            return Err(Problem::expected("`depth`", size, "a non-negative number"));
+            return Err(Problem::expected("`depth`", size, "a non-negative integer"));
         }
         let size = cx.dim_or_fresh(size, "depth");
         let mut shape = indices.shape;

@@ -66,7 +66,7 @@ impl Operator for Top {
         if let Some(size) = x.shape.get_mut(along) {
             let more = matches!((count.number(), size.number()), (Some(k), Some(n)) if k > n);
             if more || count.number().is_some_and(|count| count < 0) {
-                return Err(Problem::expected("`k`", count, format_args!("a number from 0 to {size}")));
+                return Err(Problem::expected("`k`", count, format_args!("an integer from 0 to {size}")));
             }
             *size = count;
         }
@@ -145,7 +145,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  `k` is 5, expected a number from 0 to 4
+                  `k` is 5, expected an integer from 0 to 4
                     at node `y` (TopK version 11)
 
                   model: IR version 10, ai.onnx 21"#]],

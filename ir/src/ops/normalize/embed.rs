@@ -43,9 +43,7 @@ impl Operator for Embed {
             }
         }
         if cx.has(1) != cx.has(4) {
-            return Err(Problem::new(
-                "expected both `segment_ids` and `segment_embedding`, found one of them",
-            ));
+            return Err(Problem::new("expected both `segment_ids` and `segment_embedding`, found only one"));
         }
         for (input, what) in [(1, "`segment_ids`"), (7, "`mask`")] {
             if cx.has(input) {

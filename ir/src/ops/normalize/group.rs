@@ -160,12 +160,12 @@ mod tests {
             expect![[r#"
                 fine
                 the input has 6 channels, expected a multiple of 4, the number of groups
-                `num_groups` is 0, expected a positive number
+                `num_groups` is 0, expected a positive integer
                 the scale is float32[5], expected one element for each channel of float32[n, 6, 4]
                 the scale is float32[3], expected one element for each channel of float32[n, 6, 4]
                 input 1 is float32[6, 1], expected rank 1
                 the scale is float32[5], expected one element for each channel of float32[n, 6, 4]
-                `size` is 0, expected a positive number
+                `size` is 0, expected a positive integer
                 attribute `size` is missing
                 the input is int32[n, 6, 4], expected floats of rank 2 or more
             "#]],

@@ -75,7 +75,7 @@ pub fn norm(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let power = a.int_or("p", 2)?;
     match u32::try_from(power) {
         Ok(power @ 1..) => Ok(Rc::new(Norm { axis: a.int_or("axis", -1)?, power })),
-        _ => Err(Problem::expected("`p`", power, "a positive number")),
+        _ => Err(Problem::expected("`p`", power, "a positive integer")),
     }
 }
 
@@ -97,9 +97,7 @@ impl Operator for Layer {
         }
         let outputs = cx.wants(1) || cx.wants(2);
         if outputs && self.statistics != Some(DType::F32) {
-            return Err(Problem::new(
-                "the statistics are outputs, expected `stash_type` 1, which is float32",
-            ));
+            return Err(Problem::new("the statistics are outputs, expected `stash_type` 1 (float32)"));
         }
         let mut statistics: Vec<Dim> = x.shape.iter().take(axis).cloned().collect();
         statistics.resize(x.rank(), Dim::from(1));

@@ -90,7 +90,7 @@ fn power(a: &Attributes<'_>) -> Result<u32, Problem> {
     if power.fract() == 0.0 && (1.0..=f64::from(u32::MAX)).contains(&power) {
         Ok(power as u32)
     } else {
-        Err(Problem::expected("`p`", power, "a positive whole number"))
+        Err(Problem::expected("`p`", power, "a positive integer"))
     }
 }
 
@@ -219,7 +219,7 @@ mod tests {
                 the kernel shape is [0], expected positive 32-bit integers
                 the kernel shape has 2 elements, expected 1
                 the kernel shape is unknown at compile time
-                `p` is 0, expected a positive whole number
+                `p` is 0, expected a positive integer
                 the input has rank 2, expected 3 to 5
                 `pads` is [-1, 0], expected non-negative 32-bit integers
                 `auto_pad` is `SAME`, expected `NOTSET`, `VALID`, `SAME_UPPER` or `SAME_LOWER`

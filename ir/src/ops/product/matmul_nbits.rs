@@ -35,11 +35,11 @@ fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let prepacked = a.int_or("weight_prepacked", 0)?;
     if prepacked != 0 {
         return Err(Problem::expected("`weight_prepacked`", prepacked, "0")
-            .help("export the model without weights that are packed for one device"));
+            .help("export the model without prepacked weights"));
     }
     let size = |name: &str| match a.positive(name)? {
         size @ ..0x8000_0000 => Ok(size),
-        size => Err(Problem::expected(format_args!("`{name}`"), size, "a number below 2147483648")),
+        size => Err(Problem::expected(format_args!("`{name}`"), size, "an integer below 2147483648")),
     };
     let bits = match a.int_or("bits", 4)? {
         2 => 2,
@@ -231,7 +231,7 @@ mod tests {
 
                   `weight_prepacked` is 1, expected 0
                     at node `w` (com.microsoft.MatMulNBits opset 1)
-                    help: export the model without weights that are packed for one device
+                    help: export the model without prepacked weights
 
                   input 1 is uint8[5, 2, 8], expected 120 elements of type uint8
                     at node `y` (com.microsoft.MatMulNBits version 1)

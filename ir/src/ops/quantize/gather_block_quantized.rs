@@ -73,7 +73,9 @@ impl Gather {
             return Err(Problem::expected("`scales`", scales, format_args!("floats of rank {}", x.rank())));
         }
         if cx.has(3) && small {
-            return Err(Problem::new(format!("expected no `zero_points` for data of type {dtype}")));
+            return Err(Problem::new(format!(
+                "`zero_points` is present, expected none for data of type {dtype}"
+            )));
         }
         if cx.has(3) {
             let zeros = cx.tensor(3)?;

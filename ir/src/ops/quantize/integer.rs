@@ -222,7 +222,7 @@ fn check_factor(cx: &Infer<'_>, input: usize, (size, things): (&Dim, &str)) -> R
     match cx.tensor(input)?.shape.as_slice() {
         [length] if !length.is(1) => {
             let whose = format!("input {input}");
-            sizes::equal((&whose, length, "elements"), ("its operand", size, things))
+            sizes::equal((&whose, length, "elements"), ("the operand it belongs to", size, things))
         }
         _ => Ok(()),
     }
@@ -301,10 +301,10 @@ mod tests {
             ],
             expect![[r#"
                 the weight has 3 input channels, but the input has 4 channels
-                input 4 has 5 elements, but its operand has 6 output channels
+                input 4 has 5 elements, but the operand it belongs to has 6 output channels
                 the bias has 4 elements, but the result has 6 channels
-                input 3 has 2 elements, but its operand has 3 columns
-                input 2 has 3 elements, but its operand has 2 rows
+                input 3 has 2 elements, but the operand it belongs to has 3 columns
+                input 2 has 3 elements, but the operand it belongs to has 2 rows
                 the right operand has 5 rows, but the left operand has 4 columns
                 the scale is float32[3, 2, 4], expected one element for each block of 3 along axis 1 of float32[2, 6, 4]
                 the bias is float32[4], expected a shape that broadcasts to [2, 3]

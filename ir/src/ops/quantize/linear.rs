@@ -55,7 +55,7 @@ fn read(a: &Attributes<'_>, back: bool) -> Result<Rc<dyn Operator>, Problem> {
         0 => None,
         number => {
             let dtype = i32::try_from(number).ok().and_then(DType::from_onnx);
-            let unknown = || Problem::expected("`output_dtype`", number, "an element type");
+            let unknown = || Problem::expected("`output_dtype`", number, "an ONNX element type");
             Some(dtype.ok_or_else(unknown)?)
         }
     };

@@ -30,7 +30,7 @@ attributes!(struct QAttention { heads, projection });
 
 fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     refuse(a, "past_present_share_buffer", "export the model without shared buffers")?;
-    refuse(a, "do_rotary", "apply a RotaryEmbedding before a MultiHeadAttention instead")?;
+    refuse(a, "do_rotary", "use a RotaryEmbedding node before a MultiHeadAttention node instead")?;
     Ok(Rc::new(QAttention { heads: read_heads(a)?, projection: projection() }))
 }
 

@@ -90,24 +90,26 @@ fn joined(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(Concat { axis: a.required("axis", Attributes::int)? }))
 }
 
-/// Returns the operator that computes the same integers as DequantizeLinear, a node on floats, and QuantizeLinear.
+/// Returns the operator that computes the same integers as DequantizeLinear, a node on floats, and QuantizeLinear. The
+/// node is a sum, an elementwise product, or has the fact `activation`.
 pub fn between_scales(step: &Node) -> Option<Rc<dyn Operator>> {
-    let (function, places) = match &*step.kind {
-        "Add" => ("add", &PAIR),
-        "Mul" => ("mul", &PAIR),
-        _ => ("activate", &ONE),
+    let (function, places, activation) = match &*step.kind {
+        "Add" => ("add", &PAIR, None),
+        "Mul" => ("mul", &PAIR, None),
+        _ => ("activate", &ONE, Some(activation(step)?)),
     };
-    let activation = Fused::of(step);
-    if activation.is_none() && function == "activate" {
-        return None;
-    }
     Some(Rc::new(Elementwise { function, places, alpha: None, activation, in_steps: true }))
+}
+
+/// Returns an activation between scales. Relu is none of them: it becomes a bound of the integers.
+fn activation(step: &Node) -> Option<Fused> {
+    Fused::of(step).filter(|_| &*step.kind != "Relu")
 }
 
 /// [`between_scales`] for the sum with a bias, to which an optional function is applied.
 pub fn biased_between_scales(step: Option<&Node>) -> Option<Rc<dyn Operator>> {
     let activation = match step {
-        Some(step) => Some(Fused::of(step)?),
+        Some(step) => Some(activation(step)?),
         None => None,
     };
     Some(Rc::new(Elementwise {

@@ -78,7 +78,7 @@ impl Recurrent {
             sizes::shaped(what, &cx.tensor(input)?, shape)?;
         }
         for length in cx.ints(4).unwrap_or_default() {
-            sizes::at_most(("a sequence", &length, "steps"), ("the input", steps, "steps"))?;
+            sizes::at_most(("a sequence", &length, "time steps"), ("the input", steps, "time steps"))?;
         }
         Ok(())
     }
@@ -105,7 +105,7 @@ mod tests {
             expect![[r#"
                 the weight is float32[1, 12, 5], expected shape [1, 12, 4]
                 the weight is float32[1, 9, 4], expected shape [1, 12, 4]
-                `hidden_size` is 3, expected 4, as in the recurrent weight
+                `hidden_size` is 3, expected 4 as in the recurrent weight
                 the weight is float32[2, 9, 4], expected shape [1, 9, 4]
                 fine
                 the input is int32[5, 2, 4], expected floats
@@ -148,7 +148,7 @@ mod tests {
                 r#"(float[5, 2, 4] x, float[1, 3, 4] w, float[1, 3, 3] r) => (float[a, b, c, d] y) <int32[2] l = {5, 0}> { y = RNN <hidden_size = 3> (x, w, r, , l) }"#,
             ],
             expect![[r#"
-                a sequence has 6 steps, but the input has only 5 steps
+                a sequence has 6 time steps, but the input has only 5 time steps
                 fine
             "#]],
         );
@@ -171,12 +171,12 @@ mod tests {
             ],
             expect![[r#"
                 the weight is float32[1, 12, 3], expected shape [1, 12, 4]
-                `hidden_size` is 99, expected 3, as in the recurrent weight
+                `hidden_size` is 99, expected 3 as in the recurrent weight
                 the recurrent weight is float32[1, 9, 3], expected shape [1, 12, 3]
                 the weight is float32[2, 12, 4], expected shape [1, 12, 4]
                 the bias is float32[1, 9], expected shape [1, 18]
                 `sequence_lens` is int32[3], expected shape [2]
-                a sequence has 6 steps, but the input has only 5 steps
+                a sequence has 6 time steps, but the input has only 5 time steps
                 the initial hidden state is float32[2, 1, 3], expected shape [1, 2, 3]
                 fine
                 the peephole weight is float32[1, 8], expected shape [1, 9]

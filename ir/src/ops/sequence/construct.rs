@@ -34,7 +34,7 @@ pub fn construct() -> Rc<dyn Operator> {
 pub fn empty(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let number = a.int_or("dtype", 1)?;
     let dtype = i32::try_from(number).ok().and_then(DType::from_onnx);
-    let dtype = dtype.ok_or_else(|| Problem::expected("`dtype`", number, "an element type"))?;
+    let dtype = dtype.ok_or_else(|| Problem::expected("`dtype`", number, "an ONNX element type"))?;
     Ok(Rc::new(Empty { dtype }))
 }
 
@@ -98,7 +98,7 @@ mod tests {
             ],
             expect![[r#"
                 float32[2] and int64[2] cannot be items of the same sequence
-                `dtype` is 99, expected an element type
+                `dtype` is 99, expected an ONNX element type
                 fine
             "#]],
         );

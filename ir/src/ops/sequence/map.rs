@@ -148,7 +148,7 @@ mod tests {
                 r#"<ir_version: 8, opset_import: ["": 17]> g (seq(float[?]) s) => (seq(float) y) { y = SequenceMap (s) }"#,
             ],
             expect![[r#"
-                the body has 1 inputs and 1 outputs, which does not match the 2 inputs and 1 outputs of the node
+                the numbers of inputs and outputs of the body are 1 and 1, which do not match 2 and 1 of the node
                 input 0 is float32[2], expected a sequence
                 attribute `body` is missing
             "#]],

@@ -132,8 +132,11 @@ const DEEPEST: usize = 8;
 
 /// Returns the type of an absent value, as far as the file specifies it.
 fn nothing(ty: &TypeProto, depth: usize) -> Result<Type, Problem> {
-    let unknown =
-        || Problem::new("attribute `type` is not supported, expected a tensor, sequence, optional or map");
+    let unknown = || {
+        Problem::new(
+            "attribute `type` contains an unsupported type, expected a tensor, sequence, optional or map",
+        )
+    };
     let inner = |ty: &Option<Box<TypeProto>>| match ty {
         Some(ty) if depth < DEEPEST => nothing(ty, depth + 1).map(Box::new),
         _ => Err(unknown()),

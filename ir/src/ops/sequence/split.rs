@@ -186,7 +186,7 @@ fn sizes(sizes_rank: Option<usize>, known: Option<&Known>, size: &Dim) -> Result
     if rank == 0 {
         return match ints.first().and_then(Dim::number) {
             Some(each @ 1..) => Ok(chunks(each)),
-            Some(each) => Err(Problem::expected("`split`", each, "a positive number")),
+            Some(each) => Err(Problem::expected("`split`", each, "a positive integer")),
             None => Ok(None),
         };
     }
@@ -231,8 +231,8 @@ mod tests {
             ],
             expect![[r#"
                 the sum of `split` is 4, expected 5, the size of the axis
-                `split` is 0, expected a positive number
-                `split` contains -1, expected non-negative numbers
+                `split` is 0, expected a positive integer
+                `split` contains -1, expected non-negative integers
                 axis 1 is out of bounds for a tensor of rank 1
                 `split` is float32, expected int32 or int64
             "#]],

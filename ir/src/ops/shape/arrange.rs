@@ -46,7 +46,7 @@ attributes!(struct ReverseSequence { batch, time });
 fn blocks(a: &Attributes<'_>, to_space: bool) -> Result<Rc<dyn Operator>, Problem> {
     let size = a.required("blocksize", Attributes::int)?;
     if !(1..1 << 15).contains(&size) {
-        return Err(Problem::expected("`blocksize`", size, "a number from 1 to 32767"));
+        return Err(Problem::expected("`blocksize`", size, "an integer from 1 to 32767"));
     }
     let since = if to_space { 11 } else { 28 };
     let depth_first = a.version() >= since && a.choice("mode", "DCR", &[("DCR", false), ("CRD", true)])?;

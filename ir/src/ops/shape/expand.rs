@@ -46,7 +46,7 @@ impl Operator for Expand {
                 let is_negative = |size: &&Dim| size.compare(&0.into()).is_some_and(|order| order.is_lt());
                 if let Some(size) = sizes.iter().find(is_negative) {
                     return Err(Problem::new(format!(
-                        "`shape` contains {size}, expected non-negative numbers"
+                        "`shape` contains {size}, expected non-negative integers"
                     )));
                 }
                 broadcast::shape(cx, &[x.shape.clone(), sizes])?
@@ -134,7 +134,7 @@ impl Operator for Tile {
             if let Some(times) = times.and_then(Dim::number).filter(|&times| times < 0) {
                 let list = if self.one_axis { "tiles" } else { "repeats" };
                 return Err(Problem::new(format!(
-                    "`{list}` contains {times}, expected non-negative numbers"
+                    "`{list}` contains {times}, expected non-negative integers"
                 )));
             }
             let product = times.and_then(|times| size.mul(times));

@@ -97,7 +97,7 @@ impl Operator for Pad {
                 let padded = size.add(&begin).and_then(|size| size.add(&end));
                 if padded.as_ref().and_then(Dim::number).is_some_and(|size| size < 0) {
                     return Err(Problem::new(format!(
-                        "the pads of axis {axis} are {begin} and {end}, but its size is {size}"
+                        "pads {begin} and {end} remove more elements than axis {axis} of size {size} has"
                     )));
                 }
                 *size = cx.dim_or_fresh(padded, "pad");

@@ -244,7 +244,7 @@ fn bounds(
     };
     let steps = steps.numbers(|| vec![1; count]);
     if steps.as_ref().is_some_and(|steps| steps.contains(&0)) {
-        return Err(Problem::new("`steps` contains 0, expected other numbers"));
+        return Err(Problem::new("`steps` contains 0, expected nonzero integers"));
     }
     let bounds = axes.iter().enumerate().map(|(at, &along)| {
         let bounds = || {

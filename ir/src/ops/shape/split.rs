@@ -202,7 +202,7 @@ pub(in crate::ops) fn check_sum(sizes: &[Dim], size: &Dim) -> Result<(), Problem
     let negative = sizes.iter().filter_map(Dim::number).find(|&size| size < 0);
     match negative {
         Some(negative) => {
-            Err(Problem::new(format!("`split` contains {negative}, expected non-negative numbers")))
+            Err(Problem::new(format!("`split` contains {negative}, expected non-negative integers")))
         }
         None if sum == size => Ok(()),
         None => {

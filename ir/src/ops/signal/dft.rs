@@ -67,7 +67,7 @@ impl Operator for Dft {
                 };
                 let number = outputs.as_ref().and_then(Dim::number);
                 if let Some(length) = number.filter(|&length| length < 1) {
-                    return Err(Problem::expected("the length of the result", length, "a positive number"));
+                    return Err(Problem::expected("the length of the result", length, "a positive integer"));
                 }
                 let outputs = cx.dim_or_fresh(outputs.filter(Dim::is_size), "dft");
                 if let Some(slot) = shape.get_mut(at) {
@@ -245,9 +245,9 @@ mod tests {
             expect![[r#"
                 the input is float32[1, 9, 3], expected a last axis of size 1 for real or 2 for complex numbers
                 the axis is 2, expected an axis before the last one
-                the length of the result is 0, expected a positive number
+                the length of the result is 0, expected a positive integer
                 the input is int64[1, 9, 1], expected floats of rank 2 or more
-                `frame_step` is 0, expected a positive number
+                `frame_step` is 0, expected a positive integer
                 the signal is float32[1, 9, 1], expected at least 10 samples
                 fine
             "#]],

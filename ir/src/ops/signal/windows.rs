@@ -160,7 +160,7 @@ fn size(cx: &mut Infer<'_>, input: usize, hint: &str) -> Result<Dim, Problem> {
     }
     let known = cx.ints(input).and_then(|dims| dims.into_iter().next());
     if let Some(size) = known.as_ref().and_then(Dim::number).filter(|&size| size < 0) {
-        return Err(Problem::expected(format_args!("input {input}"), size, "a non-negative number"));
+        return Err(Problem::expected(format_args!("input {input}"), size, "a non-negative integer"));
     }
     Ok(cx.dim_or_fresh(known.filter(Dim::is_size), hint))
 }
@@ -205,7 +205,7 @@ mod tests {
             expect![[r#"
                 input 0 is int64[2], expected one integer
                 input 0 is float32, expected one integer
-                input 0 is -1, expected a non-negative number
+                input 0 is -1, expected a non-negative integer
                 `output_datatype` is 9, expected a float or integer type
             "#]],
         );

@@ -21,7 +21,7 @@ pub fn regular(pattern: &str) -> Result<String, Problem> {
         Err(Error::Translate(error)) => error.kind().to_string(),
         Err(error) => error.to_string(),
     };
-    let message = format!("`{pattern}` is not a regular expression: {reason}");
+    let message = format!("`{pattern}` is not a valid regular expression: {reason}");
     Err(Problem::new(message).help("use the syntax of RE2, which has no look-around and no backreferences"))
 }
 
@@ -203,17 +203,17 @@ mod tests {
             ["(", "a)(b", "[", r"\1", "(?=a)", "*", r"a\", r"\C", r"a\\\C", r"\p{Elvish}", "a{3,2}"];
         let problems = problems.map(|pattern| regular(pattern).unwrap_err().to_string());
         expect![[r#"
-            `(` is not a regular expression: unclosed group
-            `a)(b` is not a regular expression: unopened group
-            `[` is not a regular expression: unclosed character class
-            `\1` is not a regular expression: backreferences are not supported
-            `(?=a)` is not a regular expression: look-around, including look-ahead and look-behind, is not supported
-            `*` is not a regular expression: repetition operator missing expression
-            `a\` is not a regular expression: incomplete escape sequence, reached end of pattern prematurely
+            `(` is not a valid regular expression: unclosed group
+            `a)(b` is not a valid regular expression: unopened group
+            `[` is not a valid regular expression: unclosed character class
+            `\1` is not a valid regular expression: backreferences are not supported
+            `(?=a)` is not a valid regular expression: look-around, including look-ahead and look-behind, is not supported
+            `*` is not a valid regular expression: repetition operator missing expression
+            `a\` is not a valid regular expression: incomplete escape sequence, reached end of pattern prematurely
             `\C`, which matches a byte, is not supported in `\C`
             `\C`, which matches a byte, is not supported in `a\\\C`
-            `\p{Elvish}` is not a regular expression: Unicode property not found
-            `a{3,2}` is not a regular expression: invalid repetition count range, the start must be <= the end"#]].assert_eq(&problems.join("\n"));
+            `\p{Elvish}` is not a valid regular expression: Unicode property not found
+            `a{3,2}` is not a valid regular expression: invalid repetition count range, the start must be <= the end"#]].assert_eq(&problems.join("\n"));
     }
 
     #[test]

@@ -49,7 +49,7 @@ fn tf_idf(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let required = |name: &str| {
         let value = a.required(name, Attributes::int)?;
         usize::try_from(value)
-            .map_err(|_| Problem::expected(format_args!("`{name}`"), value, "a non-negative number"))
+            .map_err(|_| Problem::expected(format_args!("`{name}`"), value, "a non-negative integer"))
     };
     let (shortest, longest) = (required("min_gram_length")?, required("max_gram_length")?);
     let skips = required("max_skip_count")?;
@@ -61,7 +61,7 @@ fn tf_idf(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let places = sizes(a, "ngram_indexes")?;
     let size = places.iter().max().map_or(0, |place| place.saturating_add(1));
     if size > LARGEST {
-        return Err(Problem::expected("the size of a row", size, format_args!("at most {LARGEST}")));
+        return Err(Problem::expected("the size of an output row", size, format_args!("at most {LARGEST}")));
     }
     let grams = Grams { starts, places, weights, lengths: shortest..=longest };
     let pool = match (a.ints("pool_int64s")?, a.strings("pool_strings")?) {
@@ -69,7 +69,7 @@ fn tf_idf(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         (None, Some(pool)) => Pool::Strings(grams.of(&pool)?),
         (pool, _) => {
             let found = if pool.is_some() { "both" } else { "neither" };
-            let message = format!("expected one of `pool_int64s` and `pool_strings`, found {found}");
+            let message = format!("expected either `pool_int64s` or `pool_strings`, found {found}");
             return Err(Problem::new(message));
         }
     };
@@ -82,7 +82,7 @@ const LARGEST: usize = 1 << 28;
 fn sizes(a: &Attributes<'_>, name: &str) -> Result<Vec<usize>, Problem> {
     let size = |size: i64| {
         usize::try_from(size)
-            .map_err(|_| Problem::new(format!("`{name}` contains {size}, expected non-negative numbers")))
+            .map_err(|_| Problem::new(format!("`{name}` contains {size}, expected non-negative integers")))
     };
     a.required(name, Attributes::ints)?.into_iter().map(size).collect()
 }

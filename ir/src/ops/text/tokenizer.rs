@@ -14,8 +14,9 @@ use crate::infer::Infer;
 use crate::ops::{MICROSOFT, Operator, Row, row};
 use crate::rust::{Code, code};
 
-pub const ROWS: &[Row] =
-    &[row("Tokenizer", &[1], tokenizer).of(MICROSOFT).noted("empty inputs keep the rank of the output")];
+pub const ROWS: &[Row] = &[row("Tokenizer", &[1], tokenizer)
+    .of(MICROSOFT)
+    .noted("the rank of the output is the same for empty inputs")];
 
 /// The tokens of each string along a new axis, padded to the longest row.
 #[derive(Debug)]
@@ -162,12 +163,12 @@ mod tests {
         problems(
             &graphs.each_ref().map(String::as_str),
             expect![[r#"
-                `mincharnum` is 0, expected a positive number
+                `mincharnum` is 0, expected a positive integer
                 `mincharnum` is 2, expected 1, because tokens are single characters
                 `mincharnum` is 2, expected 1, because tokens are single characters
                 expected `separators` or `tokenexp`, found neither
                 expected `separators` or `tokenexp`, found neither
-                `(` is not a regular expression: unclosed group
+                `(` is not a valid regular expression: unclosed group
                 `\C`, which matches a byte, is not supported in `\C`
                 attribute `mincharnum` is missing
                 attribute `mark` is missing

@@ -49,7 +49,7 @@ impl Operator for WordConv {
         let ([words, length], [filters, _, width, features], [codes, _]) =
             (characters.shape.as_slice(), weight.shape.as_slice(), table.shape.as_slice())
         else {
-            return Err(Problem::new("the operands have unexpected ranks"));
+            return Err(Problem::new("the operands have unexpected ranks, expected 2, 4, 1 and 2"));
         };
         let stated = |size: Option<i64>, found: &Dim| size.map_or(found.clone(), Dim::from);
         let shape = [

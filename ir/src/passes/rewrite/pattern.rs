@@ -2,12 +2,14 @@
 //!
 //! They are written like the mathematics: `x * Sigmoid(#a * x)`. A word matches any value, and the same value wherever
 //! it is repeated; `#a` is a constant whose elements all equal one number; `$w` is a constant; `Name:label(..)` is an
-//! operator that the rule's functions refer to by its label; `A|B(..)` is either of two operators; `Name(x, ..)` may
-//! have further inputs; `_` is an omitted input; `either(x, y)` is one of two or more patterns, tried in order. A right
+//! operator that the rule's functions refer to by its label; `A|B(..)` is either of two operators; `[activation](..)` is
+//! any operator with this fact (`ops::class`); `Name(x, ..)` may have further inputs; `_` is an omitted input; `either(x, y)` is one of two or more patterns, tried in order. A right
 //! side specifies attributes as `<alpha = 1.5, axis = @axis, epsilon = #e, mode = tanh>`, where a function of the rule
 //! sets `@axis`.
 
 use std::collections::BTreeSet;
+
+use crate::ops;
 
 /// A part of a pattern or of a right side.
 #[derive(Clone, Debug, PartialEq)]
@@ -128,10 +130,10 @@ impl Parser {
         if at.starts_with(|c: char| c.is_ascii_digit()) {
             return Ok(Pattern::Number(self.number()?));
         }
-        let word = self.word(|c| c.is_alphanumeric() || "._|".contains(c));
+        let word = self.word(|c| c.is_alphanumeric() || "._|[]".contains(c));
         match word.chars().next() {
             Some('_') => Ok(Pattern::Absent),
-            Some(first) if first.is_uppercase() || word.contains('.') => self.call(word),
+            Some(first) if first.is_uppercase() || word.contains(['.', '[']) => self.call(word),
             Some(_) if word == "either" => Ok(Pattern::Either(self.arguments()?.0)),
             Some(_) => Ok(Pattern::Any(word)),
             None => Err(at),
@@ -150,7 +152,14 @@ impl Parser {
             }
         }
         let (arguments, open) = self.arguments()?;
-        Ok(Pattern::Call(Call { kinds: kinds.split('|').collect(), label, attributes, arguments, open }))
+        let mut named = Vec::new();
+        for kind in kinds.split('|') {
+            match kind.strip_prefix('[').and_then(|class| class.strip_suffix(']')) {
+                Some(class) => named.extend(ops::class(class).ok_or(kind)?),
+                None => named.push(kind),
+            }
+        }
+        Ok(Pattern::Call(Call { kinds: named, label, attributes, arguments, open }))
     }
 
     /// Parses arguments in parentheses. The flag specifies whether further inputs are allowed.

@@ -51,8 +51,7 @@ pub const RULES: &[Rule] = &[
     ),
     building(
         "activation of a batch norm",
-        "Relu|LeakyRelu|Elu|Sigmoid|HardSigmoid|Tanh|Swish|HardSwish|Mish|Gelu|Softplus\
-             :act(BatchNormalization:norm(x, $scale, $shift, $mean, $variance))",
+        "[activation]:act(BatchNormalization:norm(x, $scale, $shift, $mean, $variance))",
         |m| {
             let activation = Fused::of(m.root()).ok_or("the activation cannot be fused")?;
             let operands = of_norm(m)?;
@@ -69,8 +68,7 @@ pub const RULES: &[Rule] = &[
     ),
     building(
         "activation of scaled channels",
-        "Relu|LeakyRelu|Elu|Sigmoid|HardSigmoid|Tanh|Swish|HardSwish|Mish|Gelu|Softplus\
-             :act(ScaleChannels:scale(x, factor, offset))",
+        "[activation]:act(ScaleChannels:scale(x, factor, offset))",
         |m| {
             if m.operator::<ScaleChannels>("scale")?.activation.is_some() {
                 return Err("the scaling already has an activation");

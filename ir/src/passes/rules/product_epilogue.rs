@@ -41,9 +41,7 @@ pub const RULES: &[Rule] = &[
     ),
     building(
         "activation of a product",
-        "Relu|LeakyRelu|ThresholdedRelu|Elu|Celu|Selu|Sigmoid|HardSigmoid|Tanh|Swish|HardSwish|Mish\
-             |Gelu|com.microsoft.Gelu|com.microsoft.QuickGelu|Softplus|Softsign\
-             :act(Conv|com.microsoft.FusedConv|Gemm|Linear|FusedLinear|MatMul\
+        "[activation]:act(Conv|com.microsoft.FusedConv|Gemm|Linear|FusedLinear|MatMul\
              |com.microsoft.FusedMatMul:product(x, w, ..))",
         |m| {
             let activation = Fused::of(m.root());

@@ -9,8 +9,7 @@ use crate::passes::rewrite::{Match, Miss, Rule, building};
 pub const RULES: &[Rule] = &[
     building(
         "quantized activation of a biased value",
-        "QuantizeLinear|com.microsoft.QuantizeLinear:q(Sigmoid|LeakyRelu|ThresholdedRelu|Elu|Celu|Selu|HardSigmoid|Tanh|Swish\
-         |HardSwish|Mish|Gelu|com.microsoft.Gelu|com.microsoft.QuickGelu|Softplus|Softsign:step(x + $bias), s, ..)",
+        "QuantizeLinear|com.microsoft.QuantizeLinear:q([activation]:step(x + $bias), s, ..)",
         |m| biased(m, Some("step")),
     )
     .law("one quantized operator, which rounds like the four operators")

@@ -76,9 +76,7 @@ pub const RULES: &[Rule] = &[
     ),
     building(
         "quantized operator",
-        "QuantizeLinear|com.microsoft.QuantizeLinear:q(Add|Mul|Sigmoid|LeakyRelu|ThresholdedRelu|Elu|Celu|Selu|HardSigmoid|Tanh|Swish\
-         |HardSwish|Mish|Gelu|com.microsoft.Gelu|com.microsoft.QuickGelu|Softplus|Softsign\
-         |Softmax|GlobalAveragePool:step(..), s, ..)",
+        "QuantizeLinear|com.microsoft.QuantizeLinear:q(Add|Mul|[activation]|Softmax|GlobalAveragePool:step(..), s, ..)",
         |m| {
             let node = m.node("step")?;
             let operands = operands(m, node, 0)?;

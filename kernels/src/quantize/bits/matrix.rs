@@ -66,13 +66,21 @@ impl BitMatrix {
             None => ZeroPoints::Middle,
             Some(zeros) if zeros.dtype().is_float() => {
                 let zeros = floats(&zeros);
-                ensure!(zeros.len() == scales.len(), "unexpected number of zero points: {}", zeros.len());
+                ensure!(
+                    zeros.len() == scales.len(),
+                    "expected {outputs} x {groups} zero points, found {}",
+                    zeros.len()
+                );
                 ZeroPoints::Floats(lines.lines(|at| zeros[at]))
             }
             Some(zeros) => {
                 let zeros = bytes(&zeros);
                 let row = (groups * bits).div_ceil(8);
-                ensure!(zeros.len() == outputs * row, "unexpected number of zero points: {}", zeros.len());
+                ensure!(
+                    zeros.len() == outputs * row,
+                    "expected {outputs} x {row} bytes of zero points, found {}",
+                    zeros.len()
+                );
                 let zero = |at: usize| code(&zeros[at / groups * row..], at % groups, bits);
                 ZeroPoints::Whole(lines.each(zero))
             }

@@ -43,7 +43,7 @@ fn one(arguments: &Verify, scratch: &mut Scratch, model: &Model, recording: &Pat
     let unsimplified = Setting { options: Options { simplify: false, ..own.options.clone() }, ..own.clone() };
     let tolerance = model.tolerance;
     let mut program = |setting: &Setting| ours(scratch, model, setting, &inputs, device, arguments.release);
-    let mut others = vec![("only Burn's primitives (if different, a kernel is wrong)", program(&plain))];
+    let mut others = vec![("only Burn's own operations (if different, a kernel is wrong)", program(&plain))];
     if own.options.simplify {
         let what = "without simplification (if different, a rule is wrong)";
         others.push((what, program(&unsimplified)));

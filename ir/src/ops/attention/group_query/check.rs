@@ -19,7 +19,7 @@ impl GroupQuery {
                 if sizes::differ(hidden, &wanted) {
                     let heads = self.kv_heads;
                     return Err(Problem::new(format!(
-                        "{whose} has {hidden} features, expected {wanted} for {heads} heads"
+                        "the number of features of {whose} is {hidden}, expected {wanted} for `kv_num_heads` {heads}"
                     )));
                 }
             }

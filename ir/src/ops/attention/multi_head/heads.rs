@@ -89,7 +89,7 @@ impl Heads {
 
 /// Returns the problem of a cache that is updated in place.
 pub fn shared_buffer() -> Problem {
-    Problem::new("a cache buffer that is shared between input and output is not supported")
+    Problem::new("a cache buffer that an input and an output share is not supported")
         .help("export the model with a growing cache, without shared buffers")
 }
 
@@ -97,7 +97,7 @@ pub fn shared_buffer() -> Problem {
 pub fn both_or_neither(cx: &Infer<'_>, inputs: [usize; 2], names: [&str; 2]) -> Result<(), Problem> {
     match (inputs.map(|input| cx.has(input)), names) {
         ([true, false], [present, missing]) | ([false, true], [missing, present]) => {
-            Err(Problem::new(format!("input `{missing}` is missing, expected it with `{present}`")))
+            Err(Problem::new(format!("expected both `{present}` and `{missing}`, found only `{present}`")))
         }
         _ => Ok(()),
     }

@@ -210,7 +210,7 @@ mod tests {
             node 1 of tree 0 is defined twice
             node 0 of tree 0 has mode `EVIL`, expected `BRANCH_LEQ`, `BRANCH_LT`, `BRANCH_GTE`, `BRANCH_GT`, `BRANCH_EQ`, `BRANCH_NEQ` or `LEAF`
             node 0 of tree 0 uses feature -5, expected 0 to 268435455
-            the input has 4 features, expected at least 5
+            the number of features of the input is 4, expected at least 5
             a weight refers to missing node 77 of tree 0
             a weight refers to target 2, expected 0 to 1
             `n_targets` is 1099511627776, expected 1 to 268435456"#]]
@@ -250,7 +250,7 @@ mod tests {
             node 1 refers to missing leaf 2
             node 1 has mode 9, expected 0 to 6
             a weight refers to target 2, expected 0 to 1
-            the input has 4 features, expected at least 5"#]]
+            the number of features of the input is 4, expected at least 5"#]]
         .assert_eq(&problems.map(problem).join("\n"));
     }
 }

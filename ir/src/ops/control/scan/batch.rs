@@ -18,7 +18,7 @@ pub fn take(batch: &mut Option<Dim>, tensor: &mut TensorType) -> Result<(), Prob
 /// Removes the first axis and returns its size.
 pub fn without(tensor: &mut TensorType) -> Result<Dim, Problem> {
     if tensor.shape.is_empty() {
-        Err(Problem::new(format!("an input is {tensor}, expected a batch axis")))
+        Err(Problem::new(format!("an input is {tensor}, expected a tensor with a batch axis")))
     } else {
         Ok(tensor.shape.remove(0))
     }

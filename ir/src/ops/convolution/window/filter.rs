@@ -22,7 +22,7 @@ impl Filter<'_> {
     /// does not have one element for each output channel.
     pub fn check(&self, cx: &Infer<'_>, window: &Window, bias: usize) -> Result<(), Problem> {
         if self.groups < 1 {
-            return Err(Problem::expected("`group`", self.groups, "a positive number"));
+            return Err(Problem::expected("`group`", self.groups, "a positive integer"));
         }
         let groups = Dim::from(self.groups);
         let size = |tensor: &TensorType, axis: usize| tensor.shape.get(axis).cloned().unwrap_or_default();
@@ -79,7 +79,7 @@ mod tests {
                 r#"(float[1, c, 9] x, float[6, 4, 2] w, float[n] b) => (float[a, b, c] y) { y = Conv (x, w, b) }"#,
             ],
             expect![[r#"
-                `group` is 0, expected a positive number
+                `group` is 0, expected a positive integer
                 fine
                 the weight has 5 output channels, expected a multiple of 2, the number of groups
                 the weight has 3 input channels, but the input has 4 channels

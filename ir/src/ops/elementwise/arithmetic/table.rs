@@ -100,30 +100,30 @@ pub const SUB: Binary = number(Symbol("-"), None, "sub", Fold::Number(Dim::sub, 
 pub const MUL: Binary = number(Symbol("*"), None, "mul", Fold::Number(Dim::mul, |a, b| a * b));
 pub const DIV: Binary = number(
     Symbol("/"),
-    Some(Kernel("arith", "div_int")),
+    Some(Kernel("arithmetic", "div_int")),
     "div",
     Fold::Number(Dim::div_truncated, |a, b| a / b),
 );
 pub const MODULO: Binary = number(
-    Kernel("arith", "modulo_float"),
-    Some(Kernel("arith", "modulo")),
+    Kernel("arithmetic", "modulo_float"),
+    Some(Kernel("arithmetic", "modulo")),
     "modulo",
     Fold::Number(Dim::modulo, float_modulo),
 );
 pub const FMOD: Binary = number(
-    Kernel("arith", "fmod"),
-    Some(Kernel("arith", "fmod_int")),
+    Kernel("arithmetic", "fmod"),
+    Some(Kernel("arithmetic", "fmod_int")),
     "remainder",
     Fold::Number(Dim::remainder, |a, b| a % b),
 );
 pub const MAX: Binary = number(
-    Kernel("arith", "max"),
+    Kernel("arithmetic", "max"),
     None,
     "max",
     Fold::Number(Dim::larger, |a, b| if a.is_nan() || a > b { a } else { b }),
 );
 pub const MIN: Binary = number(
-    Kernel("arith", "min"),
+    Kernel("arithmetic", "min"),
     None,
     "min",
     Fold::Number(Dim::smaller, |a, b| if a.is_nan() || a < b { a } else { b }),
@@ -144,8 +144,8 @@ pub const BITWISE_AND: Binary = bits(Method("bitwise_and"));
 pub const BITWISE_OR: Binary = bits(Method("bitwise_or"));
 pub const BITWISE_XOR: Binary = bits(Method("bitwise_xor"));
 
-pub const SHIFT_LEFT: Binary = bits(Kernel("arith", "shift_left"));
-pub const SHIFT_RIGHT: Binary = bits(Kernel("arith", "shift_right"));
+pub const SHIFT_LEFT: Binary = bits(Kernel("arithmetic", "shift_left"));
+pub const SHIFT_RIGHT: Binary = bits(Kernel("arithmetic", "shift_right"));
 pub const PRELU: Binary = Binary {
     kinds: NUMBER,
     integers: Some(Kernel("activation", "prelu_int")),

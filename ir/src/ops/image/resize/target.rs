@@ -95,7 +95,7 @@ impl Target {
                 }
                 _ => Ok(Target::HostScales(input)),
             },
-            (None, None, None) => Err(Problem::new("`scales` and `sizes` are missing, expected one of them")),
+            (None, None, None) => Err(Problem::new("expected `scales` or `sizes`, found neither")),
         }
     }
 

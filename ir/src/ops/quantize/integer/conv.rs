@@ -160,7 +160,7 @@ mod tests {
             ],
             expect![[r#"
                 the weight has 2 input channels, but the input has 3 channels
-                input 3 has 3 elements, but its operand has 4 output channels
+                input 3 has 3 elements, but the operand it belongs to has 4 output channels
                 fine
                 input 0 is float32[1, 2, 9], expected integers of at most 8 bits
                 the input is uint8[1, 2] and the weight is int8[4, 2], expected equal ranks from 3 to 5

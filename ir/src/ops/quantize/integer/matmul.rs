@@ -231,7 +231,7 @@ mod tests {
             ],
             expect![[r#"
                 the right operand has 4 rows, but the left operand has 3 columns
-                input 2 has 3 elements, but its operand has 2 rows
+                input 2 has 3 elements, but the operand it belongs to has 2 rows
                 fine
                 the bias is float32[4], expected a shape that broadcasts to [2, 5]
                 fine

@@ -71,7 +71,7 @@ pub(super) fn to(
                 && have.checked_rem(each) != Some(0)
             {
                 return Err(Problem::new(format!(
-                    "{x} cannot be reshaped to {}: {have} is not a multiple of {each}",
+                    "{x} cannot be reshaped to {}: expected a multiple of {each} elements, found {have}",
                     sizes::Sizes(&shape)
                 )));
             }
@@ -249,8 +249,8 @@ mod tests {
                 r#"(float[n, 3] x) => (float[3] y) <int64[1] a = {0}> { y = Squeeze (x, a) }"#,
             ],
             expect![[r#"
-                float32[3, 4] cannot be reshaped to [5, -1]: 12 is not a multiple of 5
-                float32[n, 3] cannot be reshaped to [n, 2, -1]: 3 is not a multiple of 2
+                float32[3, 4] cannot be reshaped to [5, -1]: expected a multiple of 5 elements, found 12
+                float32[n, 3] cannot be reshaped to [n, 2, -1]: expected a multiple of 2 elements, found 3
                 fine
                 axis 0 of float32[2, 3] has size 2, expected 1
                 fine

@@ -33,7 +33,7 @@ impl Operator for Stft {
         let frame = self.frame(cx)?;
         let step = cx.ints(1).and_then(|dims| dims.into_iter().next());
         if let Some(step) = step.as_ref().and_then(Dim::number).filter(|&step| step < 1) {
-            return Err(Problem::expected("`frame_step`", step, "a positive number"));
+            return Err(Problem::expected("`frame_step`", step, "a positive integer"));
         }
         let outputs = match (&frame, self.onesided) {
             (Some(frame), true) => bins(frame),

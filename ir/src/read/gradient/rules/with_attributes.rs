@@ -51,7 +51,7 @@ pub fn mean(call: &Call<'_>) -> Result<String, Problem> {
 pub fn cast(call: &Call<'_>) -> Result<String, Problem> {
     let to = call.int("to", 0);
     let dtype = i32::try_from(to).ok().and_then(DType::from_onnx);
-    let dtype = dtype.ok_or_else(|| Problem::expected("`to`", to, "an element type"))?;
+    let dtype = dtype.ok_or_else(|| Problem::expected("`to`", to, "an ONNX element type"))?;
     Ok(if dtype.is_float() { "d0 = CastLike (dy, x0)".to_owned() } else { String::new() })
 }
 
