@@ -7,7 +7,7 @@
 
 use std::{fmt::Write, fs, path::Path};
 
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use proc_macro2::{TokenStream, TokenTree};
 use syn::{
     Attribute, Expr, ExprMethodCall, Field, Item, Lit, LitStr, Macro, Meta, Variant,
     visit::{self, Visit},
@@ -105,7 +105,7 @@ fn messages_are_found() {
         fn check() -> Result<(), Problem> {
             ensure!(x, "the size is {}, expected {y}", f("an inner text"));
             assert!(x, "an internal error");
-            code! { #[doc = " Documentation in generated code."] fn f() { "not output" } }
+            code! { #[doc = " Documentation in generated code."] fn f() { panic!("a failure at run time") } }
             Err(Problem::new(format!("no such axis: {axis}")).help("choose another axis").at("word"))
         }
         /// Not output.
@@ -119,7 +119,7 @@ fn messages_are_found() {
         #[cfg(test)]
         mod tests { fn f() { panic!("a test failed") } }
     "#;
-    let expected = "the size is {}, expected {y}\nan inner text\nDocumentation in generated code.\n\
+    let expected = "the size is {}, expected {y}\nan inner text\nDocumentation in generated code.\na failure at run time\n\
                     no such axis: {axis}\n    help: choose another axis\nWrites to a file.\nthe name of the file\n";
     assert_eq!(Messages::read(text).text(), expected);
 }
@@ -167,23 +167,21 @@ impl Messages {
         }
     }
 
-    /// Adds the strings of a macro's tokens, or only the documentation in them.
-    fn add_tokens(&mut self, tokens: TokenStream, only_documentation: bool) {
+    /// Adds the strings of a macro's tokens, except conditions of assertions. Documentation is output in generated code
+    /// only.
+    fn add_tokens(&mut self, tokens: TokenStream, is_generated: bool) {
         let mut before = [String::new(), String::new()];
         for token in tokens {
             match &token {
                 TokenTree::Group(group) => {
-                    let documentation = group.delimiter() == Delimiter::Bracket && before[1] == "#";
-                    let inner = group.stream();
-                    let is_doc =
-                        inner.clone().into_iter().next().is_some_and(|first| first.to_string() == "doc");
-                    if documentation && is_doc {
-                        self.add_tokens(inner, !only_documentation);
-                    } else if !INTERNAL.iter().any(|name| before == [*name, "!"]) {
-                        self.add_tokens(inner, only_documentation);
+                    let first = group.stream().into_iter().next().map(|first| first.to_string());
+                    let is_documentation = before[1] == "#" && first.as_deref() == Some("doc");
+                    let is_internal = INTERNAL.iter().any(|name| before == [*name, "!"]);
+                    if !is_internal && (is_generated || !is_documentation) {
+                        self.add_tokens(group.stream(), is_generated);
                     }
                 }
-                TokenTree::Literal(literal) if !only_documentation => {
+                TokenTree::Literal(literal) => {
                     if let Lit::Str(text) = Lit::new(literal.clone()) {
                         self.add(&text.value());
                     }
@@ -219,10 +217,7 @@ impl Visit<'_> for Messages {
             Item::Impl(item) => &item.attrs,
             Item::Mod(item) => &item.attrs,
             Item::Struct(item) => &item.attrs,
-            Item::Macro(item) => {
-                let name = item.mac.path.segments.last().map(|last| last.ident.to_string());
-                return self.add_tokens(item.mac.tokens.clone(), name.as_deref() == Some("code"));
-            }
+            Item::Macro(item) => return self.add_tokens(item.mac.tokens.clone(), false),
             _ => return visit::visit_item(self, item),
         };
         if attributes.iter().any(|attribute| attribute.path().is_ident("cfg") && is_test(attribute)) {
