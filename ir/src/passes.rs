@@ -13,7 +13,7 @@ mod share;
 use crate::graph::Graph;
 use crate::names::Names;
 use crate::options::Options;
-use rewrite::Report;
+use rewrite::{Report, Rewriter, Round, Rule};
 
 /// A completed pass.
 pub struct CompletedPass<'a> {
@@ -42,7 +42,7 @@ pub fn run(
         // Patterns compare values by their ids, so equal values must be shared first.
         share::share(graph);
         done("share", graph, None);
-        rewrite::rewrite(graph, names, rules::all(), &mut report);
+        simplify(graph, names, rules::all(), &mut report);
         // Rules create equal constants, one for each match.
         share::share(graph);
         done("rewrite", graph, Some(&report));
@@ -52,11 +52,34 @@ pub fn run(
         autocast::autocast(graph, names, half);
         if options.simplify {
             // Removes casts of casts.
-            rewrite::rewrite(graph, names, rules::all(), &mut report);
+            simplify(graph, names, rules::all(), &mut report);
         }
         done("autocast", graph, Some(&report));
     }
     // Last: the placement of a value depends on its remaining consumers.
     place::place(graph);
     done("place", graph, None);
+}
+
+/// Maximum number of rounds of [`simplify`]. A few suffice unless a rule undoes another.
+const MAX_ROUNDS: usize = 64;
+
+/// Hoists computations on weights and applies rules, in turn: a rule may require a constant, and may create nodes whose
+/// inputs are constants. Returns `false` if a rule still applied in the last round.
+pub fn simplify<'r>(
+    graph: &mut Graph,
+    names: &mut Names,
+    rules: impl IntoIterator<Item = &'r Rule>,
+    report: &mut Report,
+) -> bool {
+    let mut rewriter = Rewriter::new(rules, graph.training, names, report);
+    for _ in 0..MAX_ROUNDS {
+        hoist::hoist(graph);
+        match rewriter.round(graph) {
+            Round::Changed => dead::remove(graph),
+            Round::Unchanged => {}
+            Round::Done => return true,
+        }
+    }
+    false
 }

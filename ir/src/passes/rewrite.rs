@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 
 use super::flow::{Renamed, resolved};
-use super::{dead, hoist};
 use crate::files::Files;
 use crate::graph::{Block, Graph, Node, ValueId, Values};
 use crate::names::Names;
@@ -105,54 +104,29 @@ impl Rule {
     }
 }
 
-/// Maximum number of passes over a graph. A few suffice unless a rule undoes another.
-pub const MOST_ITERATIONS: usize = 64;
-
-/// Applies rules until none applies. Returns `false` if some still applied in the last pass.
-pub fn rewrite<'r>(
-    graph: &mut Graph,
-    names: &mut Names,
-    rules: impl IntoIterator<Item = &'r Rule>,
-    report: &mut Report,
-) -> bool {
-    let mut engine = Engine {
-        rules: Vec::new(),
-        by_kind: BTreeMap::new(),
-        files: Files::memory(Bytes::new()),
-        names,
-        report,
-        last: false,
-        training: graph.training,
-    };
-    rules.into_iter().for_each(|rule| engine.learn(rule));
-    for _ in 0..MOST_ITERATIONS {
-        hoist::hoist(graph);
-        engine.report.missed.clear();
-        let mut body = std::mem::take(&mut graph.body);
-        let mut renamed = Renamed::new();
-        let changed = engine.block(&mut body, &mut graph.values, &mut renamed);
-        graph.body = body;
-        match (changed, engine.last) {
-            (true, _) => dead::remove(graph),
-            (false, true) => return true,
-            (false, false) => {}
-        }
-        engine.last = !changed;
-    }
-    false
-}
-
-struct Engine<'e, 'r> {
+/// Rules that are applied to a graph, round by round.
+pub struct Rewriter<'e, 'r> {
     rules: Vec<(&'r Rule, Pattern, Right)>,
     /// Indices of the rules that may match at a node, by its operator.
     by_kind: BTreeMap<&'static str, Vec<usize>>,
     files: Files,
     names: &'e mut Names,
     report: &'e mut Report,
-    /// Whether rules marked `last` are also tried.
+    /// Whether rules that are `last` are tried, too.
     last: bool,
     /// Whether parameters must remain as in the file.
     training: bool,
+}
+
+/// Result of a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Round {
+    /// At least one rule applied.
+    Changed,
+    /// No rule applied; the next round also tries rules that are `last`.
+    Unchanged,
+    /// No rule applies.
+    Done,
 }
 
 /// Replacement of a node.
@@ -177,7 +151,40 @@ impl Change {
     }
 }
 
-impl<'r> Engine<'_, 'r> {
+impl<'e, 'r> Rewriter<'e, 'r> {
+    pub fn new(
+        rules: impl IntoIterator<Item = &'r Rule>,
+        training: bool,
+        names: &'e mut Names,
+        report: &'e mut Report,
+    ) -> Self {
+        let mut rewriter = Rewriter {
+            rules: Vec::new(),
+            by_kind: BTreeMap::new(),
+            files: Files::memory(Bytes::new()),
+            names,
+            report,
+            last: false,
+            training,
+        };
+        rules.into_iter().for_each(|rule| rewriter.learn(rule));
+        rewriter
+    }
+
+    /// Tries rules once at each node.
+    pub fn round(&mut self, graph: &mut Graph) -> Round {
+        self.report.missed.clear();
+        let mut body = std::mem::take(&mut graph.body);
+        let changed = self.block(&mut body, &mut graph.values, &mut Renamed::new());
+        graph.body = body;
+        let was_last = std::mem::replace(&mut self.last, !changed);
+        match (changed, was_last) {
+            (true, _) => Round::Changed,
+            (false, false) => Round::Unchanged,
+            (false, true) => Round::Done,
+        }
+    }
+
     /// Adds a rule. A test checks that all rules can be parsed.
     fn learn(&mut self, rule: &'r Rule) {
         let (Ok(from), Ok(right)) = (parse(rule.from), rule.right()) else {

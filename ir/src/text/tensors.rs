@@ -257,7 +257,9 @@ mod tests {
         );
         check(
             "float[9223372036854775807, 4] {}",
-            expect!["line 1, column 31: the number of values is 0, which does not match shape [9223372036854775807, 4]"],
+            expect![
+                "line 1, column 31: the number of values is 0, which does not match shape [9223372036854775807, 4]"
+            ],
         );
     }
 

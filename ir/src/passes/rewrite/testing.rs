@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use prost::Message;
 
-use super::{Report, Rule, rewrite};
+use super::{Report, Rule};
 use crate::options::Options;
-use crate::passes::{dead, flow, rules, share};
+use crate::passes::{dead, flow, rules, share, simplify};
 use crate::{print, read};
 
 /// Returns the graph of a rule's example after these rules.
@@ -37,7 +37,7 @@ fn with<'r>(text: &str, rules: impl IntoIterator<Item = &'r Rule>, options: &Opt
     dead::remove(graph);
     share::share(graph);
     let mut report = Report::default();
-    assert!(rewrite(graph, &mut model.names, rules, &mut report), "the rules do not terminate");
+    assert!(simplify(graph, &mut model.names, rules, &mut report), "the rules do not terminate");
     (print::graph(graph), report)
 }
 
