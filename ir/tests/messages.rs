@@ -84,6 +84,41 @@ fn all_messages_are_listed() {
     );
 }
 
+/// Messages in the guide that are not in the list: those of rustc, and one that is composed of phrases.
+const COMPOSED: [&str; 3] = [
+    "no function or associated item named `new`",
+    "mismatched types, at a path in `ops(..)`",
+    "the right matrix has 7 rows, but the left matrix has 8 columns",
+];
+
+#[test]
+fn the_guide_quotes_messages_of_the_program() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let list = fs::read_to_string(root.join("tests/messages.txt")).unwrap();
+    let messages: Vec<Vec<&str>> = list.lines().map(words).filter(|words| words.len() > 1).collect();
+    let page = fs::read_to_string(root.join("../guide/src/errors.md")).unwrap();
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" | "));
+    let quoted: Vec<&str> =
+        rows.map(|(message, _)| message).filter(|message| !["message", "---"].contains(message)).collect();
+    assert!(quoted.len() > 20, "only {quoted:?}");
+    for message in quoted.into_iter().filter(|message| !COMPOSED.contains(message)) {
+        let quoted = words(message);
+        // A row may show values, and several messages of one kind.
+        let is_listed = messages.iter().any(|words| {
+            let mut rest = quoted.iter();
+            words.len() * 5 >= quoted.len() * 2 && words.iter().all(|word| rest.any(|other| other == word))
+        });
+        assert!(is_listed, "no message of the program is `{message}`");
+    }
+}
+
+/// Returns the words of a message, without names, numbers and placeholders.
+fn words(message: &str) -> Vec<&str> {
+    let outside = message.split('`').step_by(2);
+    let words = outside.flat_map(|text| text.split([' ', ',', ';', ':', '(', ')', '"']));
+    words.filter(|word| !word.is_empty() && word.chars().all(|letter| letter.is_ascii_alphabetic())).collect()
+}
+
 /// Adds the messages of a file and of its modules.
 fn add_file(root: &Path, path: &Path, list: &mut String) {
     let messages = Messages::read(&fs::read_to_string(root.join(path)).unwrap());
