@@ -92,9 +92,9 @@ pub struct Diagnostics {
 }
 
 /// Maximum number of problems that are listed. Further ones are counted.
-const LISTED: usize = 20;
+const MAX_LISTED_PROBLEMS: usize = 20;
 /// Maximum number of problems that are kept. Problems that differ only in their node count as one.
-const KEPT: usize = 1000;
+const MAX_KEPT_PROBLEMS: usize = 1000;
 
 impl Problem {
     /// Creates a problem. The message begins in lower case, without a final period, with names in backticks.
@@ -212,7 +212,7 @@ impl Diagnostics {
         let place = *self.places.entry(problem.key()).or_insert(next);
         match self.problems.get_mut(place) {
             Some(counted) => counted.1 += 1 + others,
-            None if next < KEPT => self.problems.push((problem, others)),
+            None if next < MAX_KEPT_PROBLEMS => self.problems.push((problem, others)),
             None => {
                 self.places.remove(&problem.key());
                 self.dropped += 1 + others;
@@ -297,7 +297,7 @@ impl Diagnostics {
             1 => format!("cannot compile `{model}`"),
             count => format!("cannot compile `{model}`: {count} problems"),
         };
-        for (problem, others) in merged.iter().take(LISTED) {
+        for (problem, others) in merged.iter().take(MAX_LISTED_PROBLEMS) {
             text.push_str("\n\n  ");
             text.push_str(&problem.message.replace('\n', "\n  "));
             if let Some(site) = &problem.site {
@@ -311,7 +311,7 @@ impl Diagnostics {
                 text.push_str(&format!("\n    help: {}", help.replace('\n', "\n          ")));
             }
         }
-        let further = merged.len().saturating_sub(LISTED) + self.dropped;
+        let further = merged.len().saturating_sub(MAX_LISTED_PROBLEMS) + self.dropped;
         if further > 0 {
             let plural = if further == 1 { "" } else { "s" };
             text.push_str(&format!("\n\n  and {further} more problem{plural}"));
@@ -361,10 +361,10 @@ mod tests {
     #[test]
     fn of_very_many_problems_the_first_are_kept() {
         let mut all = Diagnostics::default();
-        for number in 0..2 * KEPT {
+        for number in 0..2 * MAX_KEPT_PROBLEMS {
             all.push(Problem::new(format!("problem {number}")));
         }
-        assert_eq!((all.count(), all.messages().len()), (2 * KEPT, KEPT));
+        assert_eq!((all.count(), all.messages().len()), (2 * MAX_KEPT_PROBLEMS, MAX_KEPT_PROBLEMS));
         assert!(all.report("m").ends_with("and 1980 more problems"));
     }
 

@@ -35,7 +35,7 @@ pub enum Atom {
 const ANY: &str = "?";
 
 /// Maximum number of terms or factors. Larger sizes get a new name.
-const LARGEST: usize = 24;
+const MAX_POLYNOMIAL_TERMS: usize = 24;
 
 impl Dim {
     /// Returns the size with a name.
@@ -144,7 +144,7 @@ impl Dim {
             for (right, b) in other.terms() {
                 let mut atoms = [left, right].concat();
                 atoms.sort();
-                if atoms.len() > LARGEST {
+                if atoms.len() > MAX_POLYNOMIAL_TERMS {
                     return None;
                 }
                 product.add_term(atoms, a.checked_mul(b)?)?;
@@ -164,7 +164,7 @@ impl Dim {
     }
 
     fn bounded(self) -> Option<Self> {
-        (self.weight() <= LARGEST).then_some(self)
+        (self.weight() <= MAX_POLYNOMIAL_TERMS).then_some(self)
     }
 
     /// Returns the number of atoms and terms, including nested ones.

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use crate::diagnostics::{Problem, Topic};
 use crate::dtype::{DType, ElementClass};
 use crate::proto::{DataLocation, TensorProto};
-use crate::types::MOST_AXES;
+use crate::types::MAX_AXES;
 use crate::weight::{ByteRange, Encoding, Weight};
 use missing::shown;
 
@@ -185,8 +185,8 @@ impl Files {
 }
 
 fn sizes(tensor: &TensorProto) -> Result<Vec<usize>, Problem> {
-    if tensor.dims.len() > MOST_AXES {
-        let message = format!("constant `{}` has more than {MOST_AXES} axes", tensor.name);
+    if tensor.dims.len() > MAX_AXES {
+        let message = format!("constant `{}` has more than {MAX_AXES} axes", tensor.name);
         return Err(Problem::new(message).damaged());
     }
     let size = |&size: &i64| {

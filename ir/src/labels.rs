@@ -12,11 +12,11 @@ const KEYS: [&str; 6] = ["names", "labels", "classes", "class_names", "class_lab
 /// Attributes of operators of `ai.onnx.ml` that may contain the names.
 const ATTRIBUTES: [&str; 3] = ["classlabels_strings", "classlabels_int64s", "classlabels_ints"];
 /// Maximum number of classes.
-const MOST: usize = 32_768;
+const MAX_LABELS: usize = 32_768;
 /// Maximum number of bytes of all names.
 const TEXT: usize = 1 << 20;
 /// Maximum length of a property that is read, in bytes.
-const LONGEST: usize = 4 << 20;
+const MAX_PROPERTY_LEN: usize = 4 << 20;
 
 /// Returns the name of each class by its number, empty if the file has none.
 pub fn find(message: &ModelProto) -> Vec<String> {
@@ -33,7 +33,7 @@ pub fn find(message: &ModelProto) -> Vec<String> {
 /// Parses names: a list or dictionary of JSON or Python, or names separated by lines or commas.
 fn parse(text: &str) -> Option<Vec<String>> {
     let text = text.trim();
-    if text.len() > LONGEST {
+    if text.len() > MAX_PROPERTY_LEN {
         return None;
     }
     if text.starts_with(['[', '(', '{']) {
@@ -54,7 +54,7 @@ fn numbered(entries: Vec<(String, String)>) -> Option<Vec<String>> {
     let numbered: Option<Vec<(usize, &String)>> = by_key.collect();
     let numbered = numbered.or_else(|| by_value().collect())?;
     let last = numbered.iter().map(|(number, _)| *number).max()?;
-    if last > 2 * numbered.len() || last >= MOST {
+    if last > 2 * numbered.len() || last >= MAX_LABELS {
         return None;
     }
     let mut names = vec![String::new(); last + 1];
@@ -92,7 +92,7 @@ fn of_node(node: &NodeProto) -> Option<Vec<String>> {
         let strings = attribute.strings().iter();
         let strings = strings.map(|text| String::from_utf8_lossy(text).into_owned());
         let numbers = attribute.ints().iter().map(i64::to_string);
-        Some(strings.chain(numbers).take(MOST + 1).collect())
+        Some(strings.chain(numbers).take(MAX_LABELS + 1).collect())
     });
     let mut labels = attributes.filter(|labels: &Vec<String>| !labels.is_empty());
     labels.next()
@@ -100,7 +100,7 @@ fn of_node(node: &NodeProto) -> Option<Vec<String>> {
 
 fn is_fit(labels: &[String]) -> bool {
     let bytes: usize = labels.iter().map(String::len).sum();
-    labels.len() <= MOST && bytes <= TEXT
+    labels.len() <= MAX_LABELS && bytes <= TEXT
 }
 
 #[cfg(test)]

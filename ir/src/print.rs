@@ -13,9 +13,9 @@ use crate::graph::{Block, Graph, Node, Value, ValueId, Values};
 use crate::types::{Known, Placement, Type};
 
 /// Maximum number of known elements that are listed.
-const LISTED: usize = 8;
+const MAX_LISTED_ELEMENTS: usize = 8;
 /// Maximum depth of the expressions of computed constants.
-const DEEPEST: usize = 8;
+const MAX_EXPRESSION_DEPTH: usize = 8;
 
 /// Prints a graph with types, sizes, known elements and placement.
 pub fn graph(graph: &Graph) -> String {
@@ -92,7 +92,7 @@ impl Printer<'_> {
             .difference(&made)
             .copied()
             .filter(|&id| self.values[id].is_constant() || self.values[id].known.is_some())
-            .map(|id| format!("{} = {}", self.typed(id), self.constant(id, DEEPEST)));
+            .map(|id| format!("{} = {}", self.typed(id), self.constant(id, MAX_EXPRESSION_DEPTH)));
         let constants: Vec<String> = constants.collect();
         if !constants.is_empty() {
             let text = format!("<\n    {}\n>", constants.join(",\n    "));
@@ -118,7 +118,7 @@ impl Printer<'_> {
     fn constant(&self, id: ValueId, depth: usize) -> String {
         let value = &self.values[id];
         match (value.known.peek(), &value.weight, &value.maker) {
-            (Some(known), ..) if known.len() <= LISTED => elements(known),
+            (Some(known), ..) if known.len() <= MAX_LISTED_ELEMENTS => elements(known),
             (_, Some(weight), _) => {
                 let bytes: usize = weight.parts.iter().map(|part| part.bytes.len()).sum();
                 format!("{{.. {bytes} bytes}}")
@@ -219,8 +219,8 @@ fn collect(block: &Block, used: &mut BTreeSet<ValueId>, made: &mut BTreeSet<Valu
 
 fn elements(known: &Known) -> String {
     fn list<T>(all: &[T], text: impl Fn(&T) -> String) -> String {
-        let mut texts: Vec<String> = all.iter().take(LISTED).map(text).collect();
-        if all.len() > LISTED {
+        let mut texts: Vec<String> = all.iter().take(MAX_LISTED_ELEMENTS).map(text).collect();
+        if all.len() > MAX_LISTED_ELEMENTS {
             texts.push(format!(".. {} in all", all.len()));
         }
         format!("{{{}}}", texts.join(", "))

@@ -45,7 +45,7 @@ use crate::weight::Weight;
 use declared::Declaration;
 pub use facts::{NEWEST_IR, NEWEST_OPSET};
 use facts::{decode, domain, newest};
-use limits::{DEEPEST, FIRST_IR, MOST_NODES, MOST_PROBLEMS};
+use limits::{FIRST_IR, MAX_NESTING, MAX_NODES, MAX_PROBLEMS};
 use local::Functions;
 use scope::Scope;
 pub use untyped::Untyped;
@@ -150,8 +150,8 @@ impl<'a> Reader<'a> {
 
     fn node(&mut self, proto: &NodeProto, scope: &mut Scope<'_>, block: &mut Block) {
         self.nodes += 1;
-        if self.nodes > MOST_NODES {
-            if self.nodes == MOST_NODES + 1 {
+        if self.nodes > MAX_NODES {
+            if self.nodes == MAX_NODES + 1 {
                 self.diagnostics.push(size::too_many());
             }
             return self.poison(proto, scope);
@@ -181,7 +181,7 @@ impl<'a> Reader<'a> {
 
     /// Returns `true` if there are too many problems to continue.
     fn gives_up(&self) -> bool {
-        self.diagnostics.count() + self.unbound > MOST_PROBLEMS
+        self.diagnostics.count() + self.unbound > MAX_PROBLEMS
     }
 
     /// Defines the outputs of a node that cannot be compiled without types: nodes that use them report no problems.
@@ -286,8 +286,10 @@ impl<'a> Reader<'a> {
         let mut blocks = Vec::new();
         for (name, attribute) in list {
             if let Some(graph) = attribute.g.as_deref() {
-                if self.depth >= DEEPEST {
-                    return Err(Problem::new(format!("graphs are nested more than {DEEPEST} levels deep")));
+                if self.depth >= MAX_NESTING {
+                    return Err(Problem::new(format!(
+                        "graphs are nested more than {MAX_NESTING} levels deep"
+                    )));
                 }
                 self.depth += 1;
                 let mut inner = scope.nested();

@@ -18,13 +18,13 @@ use compare::Comparison;
 type NewNames = BTreeMap<(String, usize), String>;
 
 /// Maximum number of attempts before the names of the file are kept.
-const MOST: usize = 4;
+const MAX_ATTEMPTS: usize = 4;
 
 /// Returns the model with separate names for sizes that need not be equal. `infer` returns the model for other options
 /// if it has no problems.
 pub fn separate(model: Model, options: &Options, infer: impl Fn(&Options) -> Option<Model>) -> Model {
     let mut classes = Classes::new(&model, options);
-    for _ in 0..MOST {
+    for _ in 0..MAX_ATTEMPTS {
         if classes.is_one_each() {
             return model;
         }

@@ -50,9 +50,9 @@ pub enum Placement {
 }
 
 /// Maximum number of axes of a tensor.
-pub const MOST_AXES: usize = 1024;
+pub const MAX_AXES: usize = 1024;
 /// Maximum number of elements of a tensor, more than any memory can store.
-const MOST_ELEMENTS: i64 = 1 << 48;
+const MAX_ELEMENTS: i64 = 1 << 48;
 
 impl TensorType {
     pub fn new(dtype: DType, shape: Shape) -> Self {
@@ -81,7 +81,7 @@ impl TensorType {
             ..0 => None,
             _ => product.checked_mul(size.max(1)),
         });
-        product.is_some_and(|product| product <= MOST_ELEMENTS)
+        product.is_some_and(|product| product <= MAX_ELEMENTS)
     }
 
     /// Returns the number of elements as a size.

@@ -19,7 +19,7 @@ use onnx_embed_harness::settings::{Choices, Storage};
 use onnx_embed_harness::style::{self, BAD, DIM, GOOD};
 
 /// Maximum number of listed weights that differ.
-const LISTED: usize = 10;
+const MAX_LISTED_WEIGHTS: usize = 10;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -135,11 +135,11 @@ fn graphs(comparison: &Comparison, a: &str, b: &str) -> String {
     let differ: Vec<&str> =
         comparison.weights.iter().filter(|pair| pair.differs).map(|pair| pair.name.as_str()).collect();
     let mut text = format!("same graph, {} of {} differ\n", differ.len(), style::count(all, "weight"));
-    for name in differ.iter().take(LISTED) {
+    for name in differ.iter().take(MAX_LISTED_WEIGHTS) {
         text.push_str(&format!("  {DIM}{}{DIM:#}\n", shown(name)));
     }
-    if differ.len() > LISTED {
-        text.push_str(&format!("  {DIM}and {} more{DIM:#}\n", differ.len() - LISTED));
+    if differ.len() > MAX_LISTED_WEIGHTS {
+        text.push_str(&format!("  {DIM}and {} more{DIM:#}\n", differ.len() - MAX_LISTED_WEIGHTS));
     }
     text
 }

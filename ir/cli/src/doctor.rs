@@ -19,7 +19,7 @@ use onnx_embed_harness::style::{self, BAD, DIM, DOUBTFUL, GOOD, HEADING};
 use warnings::{Warning, warnings};
 
 /// Maximum number of listed problems with one cause.
-const LISTED: usize = 8;
+const MAX_LISTED_PROBLEMS: usize = 8;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -90,15 +90,15 @@ fn text(name: &str, groups: &[Group<'_>], warnings: &[Warning]) -> String {
     }
     for (number, group) in (1..).zip(groups) {
         line(format!("\n{HEADING}{number}. {}{HEADING:#}", group.cause.title));
-        for (problem, others) in group.problems.iter().take(LISTED) {
+        for (problem, others) in group.problems.iter().take(MAX_LISTED_PROBLEMS) {
             let site = problem.site().map_or(String::new(), |site| match others {
                 0 => format!(" at node `{}`", site.node),
                 more => format!(" at node `{}` and {more} more", site.node),
             });
             line(format!("   {}{DIM}{site}{DIM:#}", problem.message().replace('\n', " ")));
         }
-        if group.problems.len() > LISTED {
-            line(format!("   {DIM}and {} more{DIM:#}", group.problems.len() - LISTED));
+        if group.problems.len() > MAX_LISTED_PROBLEMS {
+            line(format!("   {DIM}and {} more{DIM:#}", group.problems.len() - MAX_LISTED_PROBLEMS));
         }
         line("   help:".to_owned());
         for advice in &group.cause.advice {

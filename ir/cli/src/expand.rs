@@ -25,7 +25,7 @@ use onnx_embed_harness::style::{BAD, count};
 const NAMED: usize = 3;
 
 /// Maximum number of parts of code that are formatted: parser and formatter use 300 bytes for each.
-const MOST_FORMATTED: usize = 120_000;
+const MAX_FORMATTED_TOKENS: usize = 120_000;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -139,7 +139,7 @@ fn shown(arguments: &Expand, passes: &mut Vec<Pass>) -> Result<Result<Shown, Dia
 
 /// Writes code, formatted unless it has too many parts.
 fn write(code: Code, out: &mut impl io::Write) -> Result<()> {
-    if code.len() > MOST_FORMATTED {
+    if code.len() > MAX_FORMATTED_TOKENS {
         code.write_lines(out)?;
     } else {
         let file = syn::parse2(code.into_tokens()).context("the generated code is not valid Rust")?;

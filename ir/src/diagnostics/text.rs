@@ -1,11 +1,11 @@
 //! Text of a file, made safe to display.
 
 /// Maximum number of characters of a name. Only the ends of longer names are shown.
-const LONGEST: usize = 160;
+const MAX_NAME_LEN: usize = 160;
 const BEGINNING: usize = 110;
 const END: usize = 30;
 /// Maximum length of a message, in characters.
-const MOST: usize = 4000;
+const MAX_MESSAGE_LEN: usize = 4000;
 
 /// Formats a name in one line, without characters that control a terminal or the direction of writing. Very long names
 /// are shortened.
@@ -15,11 +15,11 @@ pub fn shown(name: &str) -> String {
 
 /// Returns a name, or the beginning and the end of a very long one.
 pub fn shortened(name: &str) -> String {
-    if name.len() <= LONGEST {
+    if name.len() <= MAX_NAME_LEN {
         return name.to_owned();
     }
     let count = name.chars().count();
-    if count <= LONGEST {
+    if count <= MAX_NAME_LEN {
         return name.to_owned();
     }
     let beginning: String = name.chars().take(BEGINNING).collect();
@@ -45,7 +45,7 @@ pub fn plain(text: &str) -> String {
 /// Formats a message, in which text in backticks is a name.
 pub fn message(text: String) -> String {
     let is_plain = |letter: char| letter == '\n' || !letter.is_control() && !is_hidden(letter);
-    if text.len() <= LONGEST && !text.contains('\n') && text.chars().all(is_plain) {
+    if text.len() <= MAX_NAME_LEN && !text.contains('\n') && text.chars().all(is_plain) {
         return text;
     }
     let mut message = String::new();
@@ -56,7 +56,7 @@ pub fn message(text: String) -> String {
         }
         message.push_str(&if name { shown(part) } else { plain(part) });
     }
-    match message.char_indices().nth(MOST) {
+    match message.char_indices().nth(MAX_MESSAGE_LEN) {
         Some((end, _)) => message.get(..end).unwrap_or_default().to_owned() + "…",
         None => message,
     }
@@ -96,6 +96,6 @@ mod tests {
         let text = message(format!("first `{}`\nsecond `a\nb`", "w".repeat(500)));
         let expected = format!("first `{}…{}`\nsecond `a\\nb`", "w".repeat(BEGINNING), "w".repeat(END));
         assert_eq!(text, expected);
-        assert!(message("a ".repeat(5000)).chars().count() == MOST + 1);
+        assert!(message("a ".repeat(5000)).chars().count() == MAX_MESSAGE_LEN + 1);
     }
 }

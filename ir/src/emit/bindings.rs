@@ -10,7 +10,7 @@ use crate::graph::ValueId;
 use crate::rust::{Code, Variable, code};
 
 /// Maximum number of bindings in a constructor. Longer ones are split, like functions.
-const LONGEST: usize = 96;
+const MAX_BINDINGS: usize = 96;
 /// Maximum number of bindings in each function of a split constructor.
 const PART: usize = 64;
 
@@ -54,7 +54,7 @@ impl Bindings {
 
     /// Returns the statements before `fields`. Long lists are split into functions.
     pub fn statements(&self, fields: &Code, hints: &BTreeMap<Variable, Hint>) -> Code {
-        if self.list.len() <= LONGEST {
+        if self.list.len() <= MAX_BINDINGS {
             return self.list.iter().map(Binding::statement).collect();
         }
         let types = self.list.iter().map(|binding| (binding.variable(), &binding.ty));

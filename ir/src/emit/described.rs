@@ -11,7 +11,7 @@ use crate::options::{Options, Weights};
 use crate::rust::{Code, code};
 
 /// Maximum number of inputs or outputs in the documentation of a function. More are documented in their struct.
-const LISTED: usize = 6;
+const MAX_LISTED_PORTS: usize = 6;
 /// Maximum number of class names.
 const CLASSES: usize = 5;
 /// Maximum number of characters of the file's own documentation.
@@ -112,12 +112,12 @@ impl Described<'_> {
         let input = match self.inputs {
             [] => String::new(),
             [only] => only.ident.to_string(),
-            several if several.len() <= LISTED => fields(self.input, several),
+            several if several.len() <= MAX_LISTED_PORTS => fields(self.input, several),
             _ => "input".to_owned(),
         };
         let output = match self.outputs {
             [only] => only.ident.to_string(),
-            several if (2..=LISTED).contains(&several.len()) => fields(self.output, several),
+            several if (2..=MAX_LISTED_PORTS).contains(&several.len()) => fields(self.output, several),
             _ => "output".to_owned(),
         };
         vec![format!("let model = {loaded};"), format!("let {output} = model.forward({input});")]
@@ -154,7 +154,7 @@ fn cell(text: &str) -> String {
 
 /// Returns the inputs or outputs in words, or a link to their struct.
 fn list(ports: &[Port], several: &Ident) -> String {
-    if ports.is_empty() || ports.len() > LISTED {
+    if ports.is_empty() || ports.len() > MAX_LISTED_PORTS {
         return format!("[`{several}`]");
     }
     let port = |port: &Port| format!("{}: {}", port.span(), plain(&port.ty.to_string()));

@@ -6,7 +6,7 @@ use super::variables::Hint;
 use crate::rust::{Access, Bracket, Code, CodeNode, Variable, code};
 
 /// Maximum width of an expression that results from nesting, in characters.
-const WIDEST: usize = 72;
+const MAX_INLINED_WIDTH: usize = 72;
 /// Maximum width of a chain of methods, which a formatter writes on several lines.
 const CHAIN: usize = 110;
 /// Maximum number of operators in an expression that results from nesting.
@@ -123,7 +123,7 @@ impl<'c> Inner<'c> {
                 if *first == self.bound && methods.iter().all(|part| matches!(part, CodeNode::Method(..)))
         );
         let starts = matches!(self.value.parts(), [CodeNode::Field(_) | CodeNode::Value(..), ..]);
-        let most = if is_chain && starts && !self.loose { CHAIN } else { WIDEST };
+        let most = if is_chain && starts && !self.loose { CHAIN } else { MAX_INLINED_WIDTH };
         let together = self.width + width(outer, most)?;
         if together > most + NAME {
             return None;

@@ -13,7 +13,7 @@ use crate::rust::{Code, Variable, code};
 use crate::types::{Placement, TensorType, Type};
 
 /// Number of nodes above which an expression is bound to a variable, because rustc processes expressions recursively.
-const LARGEST: usize = 24;
+const MAX_EXPRESSION_NODES: usize = 24;
 /// Maximum number of elements of a known constant that a constructor contains several times.
 const SHORT: usize = 64;
 /// Returns the values that constructors bind to variables: those that are used several times, and parts of expressions
@@ -30,7 +30,7 @@ pub fn bound(graph: &Graph) -> BTreeSet<ValueId> {
         let inside = inside.map(|id| sizes.get(&id).copied().unwrap_or(1));
         let size = inside.fold(1, usize::saturating_add);
         sizes.insert(id, size);
-        if size > LARGEST {
+        if size > MAX_EXPRESSION_NODES {
             bound.insert(id);
         }
     }

@@ -15,7 +15,7 @@ const KEYWORDS: &[&str] = &[
 ];
 
 /// Approximate maximum length of a name, in bytes.
-const LONGEST: usize = 120;
+const MAX_NAME_LEN: usize = 120;
 
 /// Returns a snake-case identifier: `onnx_conv_23` for `onnx::Conv_23`, `a_b` for `/a/b`.
 pub fn snake(name: &str) -> String {
@@ -28,7 +28,7 @@ pub fn snake(name: &str) -> String {
             }
             lower = letter.is_lowercase();
             words.extend(letter.to_lowercase());
-            if words.len() >= LONGEST {
+            if words.len() >= MAX_NAME_LEN {
                 break;
             }
         } else {

@@ -15,11 +15,11 @@ pub enum Pattern {
 }
 
 /// Maximum number of elements that are always listed.
-const LISTED: usize = 4;
+const MAX_LISTED_ELEMENTS: usize = 4;
 
-/// Returns the pattern of more than `LISTED` elements, if any.
+/// Returns the pattern of more than `MAX_LISTED_ELEMENTS` elements, if any.
 pub fn pattern(known: &Known) -> Option<Pattern> {
-    if known.len() <= LISTED {
+    if known.len() <= MAX_LISTED_ELEMENTS {
         return None;
     }
     let equal = |first: Code, same: bool| same.then_some(Pattern::Equal(first));

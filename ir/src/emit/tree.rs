@@ -29,7 +29,7 @@ const READABLE: usize = 20;
 const FEWEST: usize = 3;
 /// Maximum number of nodes and groups in a function. Longer ones are split into numbered groups, because rustc's time
 /// grows with the square of their length.
-const LONGEST: usize = 96;
+const MAX_FUNCTION_ITEMS: usize = 96;
 /// Approximate number of items in such a group.
 const PART: usize = 64;
 
@@ -96,7 +96,7 @@ fn shorten<'n>(items: Vec<Item<'n>>, blocks: &mut usize) -> Vec<Item<'n>> {
         node => node,
     });
     let mut items: Vec<Item<'n>> = items.collect();
-    while items.len() > LONGEST {
+    while items.len() > MAX_FUNCTION_ITEMS {
         let count = items.len().div_ceil(PART).max(1);
         let length = items.len().div_ceil(count).max(1);
         let mut rest = items.into_iter();

@@ -8,9 +8,9 @@ use super::tree::is_number;
 use crate::ops;
 
 /// Maximum number of characters of a name that is made of words.
-const LONGEST: usize = 24;
+const MAX_NAME_LEN: usize = 24;
 /// Maximum number of words in a name.
-const MOST: usize = 3;
+const MAX_WORDS: usize = 3;
 /// Number of components at the end of a layer's path that are searched for a name of its result.
 const AROUND: usize = 3;
 
@@ -185,7 +185,7 @@ pub fn kept(kind: &str) -> usize {
 /// Returns the words of a name without numbers, or `None` if it has no words or contains anything else.
 fn words(name: &str) -> Option<Vec<String>> {
     // A name can be as long as a file.
-    if name.len() > 4 * LONGEST {
+    if name.len() > 4 * MAX_NAME_LEN {
         return None;
     }
     let name = snake(name);
@@ -206,7 +206,7 @@ fn is_generic(word: &str) -> bool {
 
 /// Converts words to an identifier that is not a keyword, or returns `None` if they are too long.
 fn fitting(word: String) -> Option<String> {
-    let short = word.chars().count() <= LONGEST && word.split('_').count() <= MOST;
+    let short = word.chars().count() <= MAX_NAME_LEN && word.split('_').count() <= MAX_WORDS;
     short.then(|| snake(&word))
 }
 

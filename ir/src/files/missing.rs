@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::diagnostics::Problem;
 
 /// Maximum number of file names that are listed.
-const LISTED: usize = 5;
+const MAX_LISTED_FILES: usize = 5;
 
 /// Reports a model file that is at none of these paths.
 pub fn no_file(paths: &[PathBuf]) -> Problem {
@@ -55,8 +55,8 @@ fn near_names(paths: &[PathBuf]) -> String {
     if let Some(near) = near.min_by_key(|name| far(name)) {
         return format!("did you mean `{near}`?");
     }
-    let listed: Vec<String> = found.iter().take(LISTED).map(|n| format!("`{n}`")).collect();
-    let more = match found.len().saturating_sub(LISTED) {
+    let listed: Vec<String> = found.iter().take(MAX_LISTED_FILES).map(|n| format!("`{n}`")).collect();
+    let more = match found.len().saturating_sub(MAX_LISTED_FILES) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };

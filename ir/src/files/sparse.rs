@@ -8,7 +8,7 @@ use crate::proto::SparseTensorProto;
 use crate::types::{Known, Shape};
 
 /// Maximum number of elements of sparse constants that are made dense at compile time.
-const LARGEST: usize = 1 << 16;
+const MAX_DENSE_ELEMENTS: usize = 1 << 16;
 
 impl Files {
     /// Converts a sparse constant to a dense one.
@@ -24,9 +24,9 @@ impl Files {
         let sizes = sparse.dims.iter().map(|&size| usize::try_from(size).ok());
         let sizes: Vec<usize> = sizes.collect::<Option<_>>().ok_or_else(damaged)?;
         let count = sizes.iter().try_fold(1usize, |n, &size| n.checked_mul(size));
-        let small = |count: Option<usize>| count.filter(|&count| count <= LARGEST);
+        let small = |count: Option<usize>| count.filter(|&count| count <= MAX_DENSE_ELEMENTS);
         let large = || {
-            Problem::new(format!("sparse constant `{name}` has more than {LARGEST} elements"))
+            Problem::new(format!("sparse constant `{name}` has more than {MAX_DENSE_ELEMENTS} elements"))
                 .help("save the model with a dense tensor instead")
         };
         let unsupported = || {

@@ -20,7 +20,7 @@ pub struct About {
 }
 
 /// Maximum length of documentation, in bytes. Longer text is truncated.
-const LONGEST: usize = 4000;
+const MAX_DOCUMENTATION_LEN: usize = 4000;
 
 /// The fields of a `ModelProto` that are read here. All others are skipped.
 #[derive(Clone, PartialEq, Message)]
@@ -69,7 +69,7 @@ impl About {
 
 /// Returns the beginning of documentation.
 fn text(bytes: &Bytes) -> String {
-    let beginning = bytes.get(..LONGEST).unwrap_or(bytes);
+    let beginning = bytes.get(..MAX_DOCUMENTATION_LEN).unwrap_or(bytes);
     String::from_utf8_lossy(beginning).trim().to_owned()
 }
 

@@ -8,7 +8,7 @@ use crate::rust::{Code, code};
 use crate::types::{Shape, TensorType};
 
 /// Maximum number of known elements that are computed.
-pub const LARGEST: usize = 4096;
+pub const MAX_KNOWN_ELEMENTS: usize = 4096;
 
 /// Returns the shape to which operands of these shapes are broadcast, by the rules of NumPy.
 pub fn shape(cx: &mut Infer<'_>, shapes: &[Shape]) -> Result<Shape, Problem> {
@@ -169,12 +169,12 @@ pub fn positions(from: &[usize], to: &[usize]) -> Vec<usize> {
 }
 
 /// Returns the positions, in row-major order, of the elements whose index along each axis is in `places`. Returns
-/// `None` if there are more than [`LARGEST`].
+/// `None` if there are more than [`MAX_KNOWN_ELEMENTS`].
 pub fn grid(shape: &[usize], places: &[Vec<usize>]) -> Option<Vec<usize>> {
     let mut positions = vec![0usize];
     for (size, places) in shape.iter().zip(places) {
         let count = positions.len().checked_mul(places.len())?;
-        if count > LARGEST {
+        if count > MAX_KNOWN_ELEMENTS {
             return None;
         }
         let along = |position: usize| places.iter().map(move |place| position * size + place);

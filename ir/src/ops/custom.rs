@@ -25,7 +25,7 @@ pub use formal::agree;
 pub use help::Advice;
 
 /// Maximum number of results of a function. A longer tuple lacks traits that the results require.
-const MOST_RESULTS: usize = 8;
+const MAX_RESULTS: usize = 8;
 
 /// A node whose operator is not built in.
 #[derive(Clone, Debug)]
@@ -214,7 +214,7 @@ impl Custom {
                 return Err(Problem::expected(format_args!("input {at}"), ty, expected));
             }
         }
-        if cx.outputs() > results.len() || results.len() > MOST_RESULTS {
+        if cx.outputs() > results.len() || results.len() > MAX_RESULTS {
             return Err(self.miscounted(cx.outputs(), results.len()));
         }
         for (output, declared) in results.iter().enumerate() {
@@ -226,12 +226,12 @@ impl Custom {
     }
 
     fn miscounted(&self, outputs: usize, results: usize) -> Problem {
-        let each = vec!["like(0)"; outputs.min(MOST_RESULTS)].join(", ");
+        let each = vec!["like(0)"; outputs.min(MAX_RESULTS)].join(", ");
         let each = if outputs == 1 { each } else { format!("({each})") };
-        let message = match results <= MOST_RESULTS {
+        let message = match results <= MAX_RESULTS {
             true => format!("the number of results of the function is {results}, expected {outputs}"),
             false => {
-                format!("the number of results of the function is {results}, expected at most {MOST_RESULTS}")
+                format!("the number of results of the function is {results}, expected at most {MAX_RESULTS}")
             }
         };
         Problem::new(message).help(format!(

@@ -39,13 +39,13 @@ fn is_large(value: &Value) -> bool {
     value.parameter && value.known.is_none()
 }
 
-/// A result may have `GROWTH` times the elements of its inputs plus `SMALL`, because it is in memory as long as the
+/// A result may have `MAX_GROWTH` times the elements of its inputs plus `FREE_ELEMENTS`, because it is in memory as long as the
 /// model. The same limit holds for all constants of the file together, so that results of results do not grow without
 /// end.
-const GROWTH: usize = 4;
-const SMALL: usize = 1 << 18;
+const MAX_GROWTH: usize = 4;
+const FREE_ELEMENTS: usize = 1 << 18;
 /// Maximum number of elements of a `ConstantOfShape`, which would otherwise be filled in each call.
-const FILLED: usize = 1 << 27;
+const MAX_FILLED_ELEMENTS: usize = 1 << 27;
 const FILL: &str = "ConstantOfShape";
 
 fn block(
@@ -103,8 +103,8 @@ fn stored(node: &Node, values: &Values, total: usize) -> Option<ValueId> {
     let from = inputs.filter_map(|&id| tensor(values, id)?.0);
     let from = from.fold(0usize, usize::saturating_add);
     let most = match &*node.kind {
-        FILL => FILLED,
-        _ => from.min(total).saturating_mul(GROWTH).saturating_add(SMALL),
+        FILL => MAX_FILLED_ELEMENTS,
+        _ => from.min(total).saturating_mul(MAX_GROWTH).saturating_add(FREE_ELEMENTS),
     };
     ty.0.is_some_and(|count| count <= most).then_some(output)
 }

@@ -8,7 +8,7 @@ use crate::names::Names;
 use crate::ops::{Operator, fold};
 
 /// Maximum number of operands of a node: rustc processes nested expressions by recursion.
-const WIDEST: usize = 64;
+const MAX_OPERANDS: usize = 64;
 
 /// Writes `Sum(a, b, c, ..)` as `Sum(Sum(a, b, ..), ..)`, which adds in the same order.
 pub fn narrow(graph: &mut Graph, names: &mut Names) {
@@ -22,7 +22,7 @@ fn block(block: &mut Block, values: &mut Values, names: &mut Names) {
         for (_, inner) in &mut node.blocks {
             self::block(inner, values, names);
         }
-        if node.inputs.len() > WIDEST
+        if node.inputs.len() > MAX_OPERANDS
             && let Some(partial) = fold(&*node.operator)
         {
             block.nodes.extend(parts(&mut node, &partial, values, names));
@@ -39,9 +39,9 @@ fn parts(node: &mut Node, partial: &Rc<dyn Operator>, values: &mut Values, names
         _ => node.kind.clone(),
     };
     let (mut parts, mut made) = (Vec::new(), None);
-    while made.is_none() || operands.len() >= WIDEST {
+    while made.is_none() || operands.len() >= MAX_OPERANDS {
         let mut inputs: Vec<_> = made.into_iter().collect();
-        let more = WIDEST.saturating_sub(inputs.len());
+        let more = MAX_OPERANDS.saturating_sub(inputs.len());
         inputs.extend(operands.by_ref().take(more));
         let part = Node {
             kind: kind.clone(),

@@ -27,7 +27,7 @@ pub fn place(graph: &mut Graph) {
 
 /// Maximum number of elements of results that stay on the host with the values from which they are computed. Larger
 /// results do only if the host needs them.
-const SMALL: usize = 64;
+const MAX_HOST_ELEMENTS: usize = 64;
 
 fn assign(block: &mut Block, values: &mut Values, demand: &Demand) {
     for node in &mut block.nodes {
@@ -164,7 +164,7 @@ fn on_host(values: &Values, id: ValueId) -> bool {
 
 fn is_small(values: &Values, id: ValueId) -> bool {
     match &values[id].ty {
-        Some(Type::Tensor(tensor)) => tensor.count().is_some_and(|count| count <= SMALL),
+        Some(Type::Tensor(tensor)) => tensor.count().is_some_and(|count| count <= MAX_HOST_ELEMENTS),
         _ => false,
     }
 }

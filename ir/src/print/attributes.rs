@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::attributes::Attribute;
 
 /// Maximum length of the text. Longer text is not shown.
-const LONGEST: usize = 240;
+const MAX_TEXT_LEN: usize = 240;
 
 /// Returns the fields of an operator, except rows of tables and absent, false or empty ones.
 pub fn text(operator: &Attribute) -> String {
@@ -13,7 +13,7 @@ pub fn text(operator: &Attribute) -> String {
     if let Attribute::Fields(_, fields) = operator {
         write_fields(fields, &mut text);
     }
-    if text.len() > LONGEST { "..".to_owned() } else { text }
+    if text.len() > MAX_TEXT_LEN { "..".to_owned() } else { text }
 }
 
 fn write_fields(fields: &[(&str, Attribute)], text: &mut String) {
@@ -45,7 +45,7 @@ fn says(attribute: &Attribute) -> bool {
 }
 
 fn write_attribute(attribute: &Attribute, text: &mut String) {
-    if text.len() > LONGEST {
+    if text.len() > MAX_TEXT_LEN {
         return;
     }
     let written = match attribute {

@@ -54,7 +54,7 @@ enum Field {
 }
 
 /// Maximum depth of nested messages that can be read.
-const DEEPEST: usize = 100;
+const MAX_MESSAGE_DEPTH: usize = 100;
 
 /// Computes the cost of reading a model. A file that is not a model has no cost.
 pub fn cost(file: &[u8]) -> Cost {
@@ -64,7 +64,7 @@ pub fn cost(file: &[u8]) -> Cost {
 }
 
 fn walk(mut rest: &[u8], kind: MessageKind, depth: usize, cost: &mut Cost) -> Option<()> {
-    if depth > DEEPEST {
+    if depth > MAX_MESSAGE_DEPTH {
         return None;
     }
     while !rest.is_empty() {

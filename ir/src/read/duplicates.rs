@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::facts::domain;
-use super::limits::DEEPEST;
+use super::limits::MAX_NESTING;
 use crate::diagnostics::Problem;
 use crate::ops::kind;
 use crate::proto::{FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto};
 
 /// Maximum number of problems that are reported.
-const MOST: usize = 100;
+const MAX_REPORTED: usize = 100;
 
 /// Definition of a value.
 #[derive(Clone, Copy)]
@@ -116,12 +116,12 @@ impl Check {
                 }
             }
             let graphs = node.attribute.iter().filter_map(|attribute| attribute.g.as_deref());
-            graphs.filter(|_| depth < DEEPEST).for_each(|graph| self.graph(graph, depth + 1));
+            graphs.filter(|_| depth < MAX_NESTING).for_each(|graph| self.graph(graph, depth + 1));
         }
     }
 
     fn refuse(&mut self, message: String) {
-        if self.problems.len() < MOST {
+        if self.problems.len() < MAX_REPORTED {
             self.problems.push(Problem::new(message).inconsistent());
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use prost::Message;
 
-use super::limits::MOST_NODES;
+use super::limits::MAX_NODES;
 use super::{foreign, size};
 use crate::diagnostics::{Format, Problem, Topic};
 use crate::labels;
@@ -48,7 +48,7 @@ pub fn decode(bytes: Bytes) -> Result<ModelProto, Problem> {
 /// Checks that a file can be read in memory proportional to its length.
 fn affordable(bytes: &[u8]) -> Result<(), Problem> {
     let Cost { bytes: needed, nodes } = cost(bytes);
-    if nodes > MOST_NODES {
+    if nodes > MAX_NODES {
         return Err(size::too_many());
     }
     if needed > bytes.len().saturating_mul(10).saturating_add(SPARE) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::facts::domain;
-use super::limits::DEEPEST;
+use super::limits::MAX_NESTING;
 use super::local::{Functions, Local};
 use super::scope::Scope;
 use super::{Reader, size};
@@ -36,7 +36,7 @@ impl Reader<'_> {
         block: &mut Block,
     ) {
         self.depth += 1;
-        let inlined = if self.depth > DEEPEST {
+        let inlined = if self.depth > MAX_NESTING {
             Err(size::too_deep())
         } else {
             self.inline(function, node, scope, block)

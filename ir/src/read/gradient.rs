@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use super::Reader;
 use super::facts::NEWEST_OPSET;
-use super::limits::MOST_NODES;
+use super::limits::MAX_NODES;
 use super::order::reads;
 use super::scope::Scope;
 use crate::attributes::Attributes;
@@ -54,7 +54,7 @@ impl Reader<'_> {
                 continue;
             }
             // The problem was reported with the last node that is allowed.
-            if self.nodes > MOST_NODES {
+            if self.nodes > MAX_NODES {
                 self.poison(node, scope);
                 continue;
             }

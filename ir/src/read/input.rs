@@ -6,10 +6,10 @@ use crate::dtype::DType;
 use crate::names::Names;
 use crate::options::{Options, Size};
 use crate::proto::{Dimension, DimensionValue, TensorType, TypeProto, TypeValue, ValueInfoProto};
-use crate::types::{MOST_AXES, Shape, Type};
+use crate::types::{MAX_AXES, Shape, Type};
 
 /// Maximum depth of nested types.
-pub(super) const DEEPEST: usize = 8;
+pub(super) const MAX_TYPE_DEPTH: usize = 8;
 
 /// Reads the types of inputs, with the sizes and names that the caller chose.
 pub(super) struct Inputs<'a> {
@@ -37,7 +37,7 @@ impl Inputs<'_> {
     fn read_type(&mut self, name: &str, ty: &TypeProto, depth: usize) -> Result<Type, Problem> {
         let unknown = || Problem::new(format!("input `{name}` has an unknown type"));
         let inner = |ty: &Option<Box<TypeProto>>| ty.clone().ok_or_else(unknown);
-        if depth > DEEPEST {
+        if depth > MAX_TYPE_DEPTH {
             return Err(unknown());
         }
         match ty.value.as_ref().ok_or_else(unknown)? {
@@ -93,8 +93,8 @@ impl Inputs<'_> {
                 ))
                 .about(Topic::Shape)
         })?;
-        if shape.dim.len() > MOST_AXES {
-            let message = format!("input `{name}` has more than {MOST_AXES} axes");
+        if shape.dim.len() > MAX_AXES {
+            let message = format!("input `{name}` has more than {MAX_AXES} axes");
             return Err(Problem::new(message).inconsistent());
         }
         let negative = |dim: &Dimension| match dim.value {

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::limits::DEEPEST;
+use super::limits::MAX_NESTING;
 use super::scope::Scope;
 use super::{Reader, gradient};
 use crate::diagnostics::Problem;
 use crate::proto::{GraphProto, NodeProto};
 
 /// Maximum number of values of a cycle that are listed.
-const LISTED: usize = 4;
+const MAX_LISTED_VALUES: usize = 4;
 
 impl Reader<'_> {
     /// Sorts nodes so that values are computed before their use, as old files do not require it. Values of a cycle are
@@ -92,7 +92,7 @@ fn cycle(left: &[&NodeProto]) -> Problem {
     let names: Vec<&str> = path.iter().map(|step| step.1).collect();
     let listed = match names.as_slice() {
         [only] => format!("`{only}` depends on itself"),
-        names if names.len() <= LISTED => {
+        names if names.len() <= MAX_LISTED_VALUES => {
             let after = names.iter().cycle().skip(1);
             let pairs = names.iter().zip(after);
             let pairs = pairs.map(|(name, needed)| format!("`{name}` depends on `{needed}`"));
@@ -109,7 +109,7 @@ fn cycle(left: &[&NodeProto]) -> Problem {
 /// Returns the names from outside that a node and its nested graphs use.
 pub(super) fn reads(node: &NodeProto, depth: usize) -> Vec<&str> {
     let mut names: Vec<&str> = node.input.iter().map(String::as_str).collect();
-    if depth < DEEPEST {
+    if depth < MAX_NESTING {
         for graph in node.attribute.iter().filter_map(|attribute| attribute.g.as_deref()) {
             let own = own(graph);
             let inner = graph.node.iter().flat_map(|node| reads(node, depth + 1));

@@ -3,7 +3,7 @@
 use crate::proto::NodeProto;
 
 /// Maximum length of paths: further names are not useful.
-const DEEPEST: usize = 32;
+const MAX_PATH_LEN: usize = 32;
 
 /// Returns the path of the module, outermost first: `["encoder", "layer", "0"]`.
 pub fn origin(node: &NodeProto) -> Vec<String> {
@@ -34,7 +34,7 @@ fn from_name(name: &str) -> Vec<String> {
         return path;
     };
     for segment in scopes.split('/').filter(|segment| !segment.is_empty()) {
-        if path.len() >= DEEPEST {
+        if path.len() >= MAX_PATH_LEN {
             break;
         }
         let parts = parts(segment);
@@ -44,13 +44,13 @@ fn from_name(name: &str) -> Vec<String> {
         }
         before = parts;
     }
-    path.truncate(DEEPEST);
+    path.truncate(MAX_PATH_LEN);
     path
 }
 
 fn parts(scope: &str) -> Vec<String> {
     let parts = scope.split('.').filter(|part| !part.is_empty());
-    parts.take(DEEPEST).map(str::to_owned).collect()
+    parts.take(MAX_PATH_LEN).map(str::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -71,8 +71,8 @@ mod tests {
     #[test]
     fn long_paths_end() {
         let (deep, wide) = ("a/b/".repeat(1000), "a.b.".repeat(1000));
-        assert_eq!(from_name(&format!("{deep}Add")).len(), DEEPEST);
-        assert_eq!(from_name(&format!("a/{wide}/Add")).len(), DEEPEST);
+        assert_eq!(from_name(&format!("{deep}Add")).len(), MAX_PATH_LEN);
+        assert_eq!(from_name(&format!("a/{wide}/Add")).len(), MAX_PATH_LEN);
     }
 
     #[test]

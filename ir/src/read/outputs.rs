@@ -108,7 +108,7 @@ fn makes(graph: &GraphProto, name: &str, depth: usize) -> bool {
     graph.node.iter().any(|node| {
         let mut inner = node.attribute.iter().filter_map(|attribute| attribute.g.as_deref());
         node.output.iter().any(|output| output == name)
-            || depth < super::limits::DEEPEST && inner.any(|inner| makes(inner, name, depth + 1))
+            || depth < super::limits::MAX_NESTING && inner.any(|inner| makes(inner, name, depth + 1))
     })
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Reader;
-use super::input::{DEEPEST, is_name};
+use super::input::{MAX_TYPE_DEPTH, is_name};
 use super::scope::Scope;
 use crate::diagnostics::Problem;
 use crate::dim::Symbol;
@@ -60,7 +60,7 @@ impl Reader<'_> {
     /// Reserves the names of sizes before unnamed sizes get new names.
     fn reserve_names(&mut self, ty: &TypeProto, depth: usize) {
         let inner = match &ty.value {
-            _ if depth > DEEPEST => None,
+            _ if depth > MAX_TYPE_DEPTH => None,
             Some(TypeValue::Sequence(container)) => container.elem_type.as_deref(),
             Some(TypeValue::Optional(container)) => container.elem_type.as_deref(),
             Some(TypeValue::Map(container)) => container.value_type.as_deref(),

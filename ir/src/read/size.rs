@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::limits::{DEEPEST, MOST_NODES};
+use super::limits::{MAX_NESTING, MAX_NODES};
 use super::local::{Functions, Local};
 use crate::diagnostics::Problem;
 use crate::proto::{Elements, GraphProto, NodeProto};
 
 /// Maximum number of bytes of lists and names that calls may repeat, in addition to ten times the file.
-const MOST_REPEATED: usize = 16 << 20;
+const MAX_REPEATED_BYTES: usize = 16 << 20;
 /// Bytes of a node that are not counted as repeated.
 const PLAIN: usize = 512;
 
@@ -31,11 +31,11 @@ struct Sizes<'f> {
 /// Checks that a model is small enough to be compiled after its functions are inlined.
 pub fn check(graph: &GraphProto, functions: &Functions<'_>, file: usize) -> Result<(), Problem> {
     let mut sizes = Sizes { functions, known: BTreeMap::new(), deep: false };
-    let size = sizes.nodes(&graph.node, DEEPEST);
-    if size.nodes > MOST_NODES {
+    let size = sizes.nodes(&graph.node, MAX_NESTING);
+    if size.nodes > MAX_NODES {
         return Err(if sizes.deep { too_deep() } else { too_many() });
     }
-    if size.repeated > file.saturating_mul(10).saturating_add(MOST_REPEATED) {
+    if size.repeated > file.saturating_mul(10).saturating_add(MAX_REPEATED_BYTES) {
         let mib = size.repeated >> 20;
         let message = format!(
             "function calls copy {mib} MiB of list attributes and input names, more than 10 times the size of the file"
@@ -47,11 +47,11 @@ pub fn check(graph: &GraphProto, functions: &Functions<'_>, file: usize) -> Resu
 }
 
 pub fn too_many() -> Problem {
-    Problem::new(format!("the model has more than {MOST_NODES} nodes, including those of functions"))
+    Problem::new(format!("the model has more than {MAX_NODES} nodes, including those of functions"))
 }
 
 pub fn too_deep() -> Problem {
-    Problem::new(format!("function calls are nested more than {DEEPEST} levels deep"))
+    Problem::new(format!("function calls are nested more than {MAX_NESTING} levels deep"))
 }
 
 impl<'f> Sizes<'f> {
@@ -82,7 +82,7 @@ impl<'f> Sizes<'f> {
         let nodes = &function.proto.node;
         let mut size = self.nodes(nodes, deeper);
         for node in nodes {
-            let repeated = bytes(node, DEEPEST).saturating_sub(PLAIN);
+            let repeated = bytes(node, MAX_NESTING).saturating_sub(PLAIN);
             size.repeated = size.repeated.saturating_add(repeated);
         }
         self.known.insert(key, size);

@@ -4,7 +4,7 @@ use super::Error;
 use super::tokens::{self, Token};
 
 /// Maximum depth of nested bodies and types, which keeps the recursion within a small stack.
-const DEEPEST: usize = 32;
+const MAX_NESTING: usize = 32;
 
 pub(super) struct Parser<'a> {
     text: &'a str,
@@ -136,8 +136,8 @@ impl<'a> Parser<'a> {
 
     /// Runs a rule that may be recursive.
     pub(super) fn nested<T>(&mut self, rule: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
-        if self.depth == DEEPEST {
-            return Err(self.error(format!("nested more than {DEEPEST} levels deep")));
+        if self.depth == MAX_NESTING {
+            return Err(self.error(format!("nested more than {MAX_NESTING} levels deep")));
         }
         self.depth += 1;
         let result = rule(self);

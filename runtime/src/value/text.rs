@@ -11,7 +11,7 @@ use crate::ElementType;
 const ROW: usize = 12;
 const ROW_CUT: usize = 10;
 /// Maximum number of elements of a value that are shown.
-const MOST: usize = 40;
+const MAX_SHOWN_ELEMENTS: usize = 40;
 /// Maximum number of letters of a string that are shown.
 const LETTERS: usize = 60;
 
@@ -37,7 +37,7 @@ impl Value {
 
     fn write(&self, f: &mut Formatter<'_>, all: bool) -> fmt::Result {
         write!(f, "{} = ", self.kind())?;
-        let left = if all { usize::MAX } else { MOST };
+        let left = if all { usize::MAX } else { MAX_SHOWN_ELEMENTS };
         Writer { f, left, all }.value(self)
     }
 }

@@ -46,7 +46,7 @@ impl Expected {
 /// Maximum size of all arrays of a file, in bytes.
 ///
 /// A file of a few kilobytes may decompress to any size.
-const MOST_BYTES: u64 = 4 << 30;
+const MAX_FILE_BYTES: u64 = 4 << 30;
 
 /// Prefixes of array names.
 const PREFIXES: [&str; 3] = ["in/", "out/", "exact/"];
@@ -55,7 +55,7 @@ impl Recording {
     pub fn open(path: &Path) -> Result<Self> {
         let failed = || format!("cannot read `{}`", path.display());
         let file = File::open(path).with_context(failed)?;
-        let arrays = arrays(BufReader::new(file), MOST_BYTES).with_context(failed)?;
+        let arrays = arrays(BufReader::new(file), MAX_FILE_BYTES).with_context(failed)?;
         check_keys(path, &arrays)?;
         sort(&arrays).with_context(failed)
     }
@@ -65,7 +65,7 @@ impl Recording {
 pub fn single(path: &Path) -> Result<Value> {
     let failed = || format!("cannot read `{}`", path.display());
     let file = File::open(path).with_context(failed)?;
-    let bytes = bytes(BufReader::new(file), MOST_BYTES).with_context(failed)?;
+    let bytes = bytes(BufReader::new(file), MAX_FILE_BYTES).with_context(failed)?;
     array(&bytes).with_context(failed)
 }
 

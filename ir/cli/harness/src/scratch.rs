@@ -29,9 +29,9 @@ pub struct Scratch {
 }
 
 /// Maximum number of models in a program: if one changes, all are linked again.
-const MOST: usize = 24;
+const MAX_PROGRAM_MODELS: usize = 24;
 /// Maximum bytes of models in a program: linkers fail above 2 GiB.
-const LARGEST: u64 = 512 << 20;
+const MAX_PROGRAM_BYTES: u64 = 512 << 20;
 /// Maximum bytes of a model with embedded weights. Larger models stay in their files, as the guide recommends.
 const EMBEDDED: u64 = 1 << 30;
 
@@ -244,7 +244,7 @@ fn batches<'m>(models: &[&'m Model]) -> Vec<Vec<&'m Model>> {
     for model in models {
         let bytes = model.bytes();
         match batches.last_mut() {
-            Some(batch) if batch.len() < MOST && total + bytes <= LARGEST => {
+            Some(batch) if batch.len() < MAX_PROGRAM_MODELS && total + bytes <= MAX_PROGRAM_BYTES => {
                 batch.push(model);
                 total += bytes;
             }
@@ -344,9 +344,9 @@ mod tests {
 
     #[test]
     fn no_program_links_too_many_models() {
-        let models: Vec<Model> = (0..MOST + 1).map(|at| model(&at.to_string())).collect();
+        let models: Vec<Model> = (0..MAX_PROGRAM_MODELS + 1).map(|at| model(&at.to_string())).collect();
         let models: Vec<&Model> = models.iter().collect();
         let lengths: Vec<usize> = batches(&models).iter().map(Vec::len).collect();
-        assert_eq!(lengths, [MOST, 1]);
+        assert_eq!(lengths, [MAX_PROGRAM_MODELS, 1]);
     }
 }

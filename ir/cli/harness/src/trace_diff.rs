@@ -9,7 +9,7 @@ use crate::style::{BAD, DIM, GOOD};
 use crate::trace::{Run, TracedValue};
 
 /// Maximum number of values that are listed.
-const LISTED: usize = 40;
+const MAX_LISTED_VALUES: usize = 40;
 
 /// Values that both runs have, in the order of the first run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -101,7 +101,7 @@ impl Differences {
 
     /// Returns the indices of the rows that are listed.
     fn kept(&self) -> Vec<usize> {
-        if self.rows.len() <= LISTED {
+        if self.rows.len() <= MAX_LISTED_VALUES {
             return (0..self.rows.len()).collect();
         }
         // Ratio of each error to the largest one before it.
@@ -112,7 +112,7 @@ impl Differences {
             furthest = furthest.max(row.relative);
         }
         growth.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let mut kept: Vec<usize> = growth.iter().take(LISTED - 2).map(|entry| entry.1).collect();
+        let mut kept: Vec<usize> = growth.iter().take(MAX_LISTED_VALUES - 2).map(|entry| entry.1).collect();
         kept.extend(self.first);
         kept.extend(self.rows.len().checked_sub(1));
         kept.sort_unstable();
@@ -193,6 +193,6 @@ mod tests {
         }
         let found = Differences::new(&run(&ours), &run(&others), 1e-3);
         let kept = found.kept();
-        assert!(kept.len() <= LISTED && kept.contains(&151) && kept.contains(&199), "{kept:?}");
+        assert!(kept.len() <= MAX_LISTED_VALUES && kept.contains(&151) && kept.contains(&199), "{kept:?}");
     }
 }

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 /// Maximum number of times that are kept. Their memory is small compared with that of a model.
-const MOST: usize = 1 << 14;
+const MAX_KEPT_TIMES: usize = 1 << 14;
 
-/// The times of all runs or, if there are more than [`MOST`], of every second run, every fourth and so on.
+/// The times of all runs or, if there are more than [`MAX_KEPT_TIMES`], of every second run, every fourth and so on.
 pub struct Times {
     kept: Vec<Duration>,
     every: usize,
@@ -14,11 +14,11 @@ pub struct Times {
 
 impl Times {
     pub fn new() -> Self {
-        Times { kept: Vec::with_capacity(MOST), every: 1, runs: 0 }
+        Times { kept: Vec::with_capacity(MAX_KEPT_TIMES), every: 1, runs: 0 }
     }
 
     pub fn push(&mut self, time: Duration) {
-        if self.kept.len() == MOST {
+        if self.kept.len() == MAX_KEPT_TIMES {
             let mut odd = false;
             self.kept.retain(|_| {
                 odd = !odd;
@@ -49,11 +49,11 @@ mod tests {
     #[test]
     fn times_are_kept_from_all_runs() {
         let mut times = Times::new();
-        for run in 0..5 * MOST as u64 {
+        for run in 0..5 * MAX_KEPT_TIMES as u64 {
             times.push(Duration::from_nanos(run));
         }
-        assert_eq!(times.runs(), 5 * MOST);
-        let expected = (0..5 * MOST as u64).step_by(8).map(Duration::from_nanos);
+        assert_eq!(times.runs(), 5 * MAX_KEPT_TIMES);
+        let expected = (0..5 * MAX_KEPT_TIMES as u64).step_by(8).map(Duration::from_nanos);
         assert!(times.kept().iter().copied().eq(expected));
     }
 }

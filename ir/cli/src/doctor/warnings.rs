@@ -23,7 +23,7 @@ const ASSEMBLED: usize = 50 << 20;
 /// Bytes that rustc needs in addition to three times the weights.
 const RUSTC: usize = 500_000_000;
 /// Maximum number of names that are listed.
-const LISTED: usize = 5;
+const MAX_LISTED_NAMES: usize = 5;
 /// Operators whose result size depends on the data: the host reads it from the device.
 const COUNTING: [&str; 4] = ["NonZero", "Compress", "Unique", "NonMaxSuppression"];
 /// Operators that the host computes after it has read their inputs.
@@ -196,8 +196,8 @@ fn listed_constants(bytes: bytes::Bytes) -> Vec<String> {
 }
 
 fn names(mut all: Vec<String>) -> String {
-    let more = all.len().saturating_sub(LISTED);
-    all.truncate(LISTED);
+    let more = all.len().saturating_sub(MAX_LISTED_NAMES);
+    all.truncate(MAX_LISTED_NAMES);
     match more {
         0 => all.join(", "),
         more => format!("{} and {more} more", all.join(", ")),

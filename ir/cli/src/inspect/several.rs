@@ -15,7 +15,7 @@ use onnx_embed_harness::parallel;
 use onnx_embed_harness::style::{self, BAD, DIM, GOOD};
 
 /// Maximum depth of the folders that are searched for models.
-const DEEPEST: usize = 8;
+const MAX_FOLDER_DEPTH: usize = 8;
 
 /// Row of the table: one model.
 struct Line {
@@ -61,7 +61,7 @@ fn collect(path: &Path, depth: usize, models: &mut Vec<PathBuf>) {
     entries.sort();
     for entry in entries {
         let is_model = ["onnx", "onnxtxt"].iter().any(|end| entry.extension() == Some(end.as_ref()));
-        if is_model || (entry.is_dir() && depth < DEEPEST) {
+        if is_model || (entry.is_dir() && depth < MAX_FOLDER_DEPTH) {
             collect(&entry, depth + 1, models);
         }
     }

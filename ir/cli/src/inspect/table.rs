@@ -10,9 +10,9 @@ use onnx_embed_ir::inspect::{Compiled, Constant, Inspection, Port};
 use onnx_embed_harness::style::{self, BAD, DIM, GOOD, HEADING};
 
 /// Maximum number of constants that are listed, largest first.
-const LARGEST: usize = 5;
+const MAX_LISTED_CONSTANTS: usize = 5;
 /// Maximum width of a name after which types are aligned.
-const WIDEST: usize = 60;
+const MAX_ALIGNED_WIDTH: usize = 60;
 /// Maximum number of properties of the file that are listed.
 const PROPERTIES: usize = 20;
 
@@ -32,7 +32,7 @@ pub fn table(model: &str, inspection: &Inspection) -> String {
     for (title, ports) in [("inputs", &inspection.inputs), ("outputs", &inspection.outputs)] {
         line(heading(title));
         let width = ports.iter().map(|port| shown(&port.name).chars().count());
-        let width = width.max().unwrap_or(0).min(WIDEST);
+        let width = width.max().unwrap_or(0).min(MAX_ALIGNED_WIDTH);
         for Port { name, ty } in ports {
             let ty = ty.as_ref().map_or("unknown rank or type".to_owned(), |ty| shown(&ty.to_string()));
             line(format!("  {:<width$}  {ty}", shown(name)));
@@ -172,6 +172,6 @@ pub fn by_type(constants: &[Constant]) -> BTreeMap<&'static str, (usize, usize, 
 fn largest(constants: &[Constant]) -> Vec<&Constant> {
     let mut constants: Vec<&Constant> = constants.iter().collect();
     constants.sort_by_key(|constant| std::cmp::Reverse(constant.bytes));
-    constants.truncate(LARGEST);
+    constants.truncate(MAX_LISTED_CONSTANTS);
     constants
 }

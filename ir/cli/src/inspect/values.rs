@@ -13,7 +13,7 @@ use super::json::{listed, ty};
 use onnx_embed_harness::style::{BAD, DIM};
 
 /// Maximum width of a name or type up to which columns are aligned.
-const WIDEST: usize = 48;
+const MAX_ALIGNED_WIDTH: usize = 48;
 
 pub fn list(model: &Path, options: &Options, as_json: bool) -> Result<ExitCode> {
     let name = model.display().to_string();
@@ -39,7 +39,7 @@ pub fn list(model: &Path, options: &Options, as_json: bool) -> Result<ExitCode> 
 
 fn table(values: &[Named]) -> String {
     let texts: Vec<(String, String)> = values.iter().map(|value| (label(value), kind(value))).collect();
-    let width = |texts: &mut dyn Iterator<Item = usize>| texts.max().unwrap_or(0).min(WIDEST);
+    let width = |texts: &mut dyn Iterator<Item = usize>| texts.max().unwrap_or(0).min(MAX_ALIGNED_WIDTH);
     let names = width(&mut texts.iter().map(|(name, _)| name.chars().count()));
     let types = width(&mut texts.iter().map(|(_, ty)| ty.chars().count()));
     let mut table = String::new();

@@ -11,7 +11,7 @@ use onnx_embed_ir::types::{Known, Type};
 use onnx_embed_ir::{ops, print};
 
 /// Maximum number of characters in a line of a box; longer lines are cut.
-const LONGEST: usize = 28;
+const MAX_LINE_LEN: usize = 28;
 /// Maximum number of characters in the label of an edge; longer labels are cut.
 const LONGEST_LABEL: usize = 44;
 /// Font size of labels, in pixels.
@@ -122,16 +122,16 @@ pub fn full_type(id: ValueId, values: &Values) -> String {
 
 /// Returns the beginning of a text, cut to the width of a box.
 pub fn short(text: &str) -> String {
-    cut(text, LONGEST)
+    cut(text, MAX_LINE_LEN)
 }
 
 /// Returns the end of a name, cut to the width of a box.
 pub fn end(text: &str) -> String {
     let count = text.chars().count();
-    if count <= LONGEST {
+    if count <= MAX_LINE_LEN {
         return text.to_owned();
     }
-    let end: String = text.chars().skip(count + 1 - LONGEST).collect();
+    let end: String = text.chars().skip(count + 1 - MAX_LINE_LEN).collect();
     format!("…{end}")
 }
 

@@ -20,7 +20,7 @@ const HEADING: f64 = 30.0;
 /// Width of a passage, and of the end of an edge at a border.
 const PASSAGE: f64 = 8.0;
 /// Minimum width of a box.
-const NARROWEST: f64 = 64.0;
+const MIN_BOX_WIDTH: f64 = 64.0;
 /// Number of passes that improve the positions, downwards and upwards in turn.
 const SWEEPS: usize = 24;
 
@@ -64,7 +64,7 @@ pub fn closed(piece: &Piece) -> (f64, f64) {
     let mark = if piece.inner.is_some() { 20.0 } else { 0.0 };
     let widest = small.fold(title + mark, f64::max) + 24.0;
     let lines = piece.details.len() + usize::from(is_module(piece));
-    (widest.max(NARROWEST), 26.0 + 15.0 * lines as f64)
+    (widest.max(MIN_BOX_WIDTH), 26.0 + 15.0 * lines as f64)
 }
 
 /// Returns the title of a box.

@@ -11,9 +11,9 @@ use nix::sys::time::TimeValLike;
 pub const FLAG: &str = "--measure";
 
 /// Maximum duration of a run, including waiting time.
-const LONGEST: Duration = Duration::from_secs(600);
-const MOST_SECONDS: u64 = 60;
-const MOST_MEMORY: u64 = 6 << 30;
+const MAX_DURATION: Duration = Duration::from_secs(600);
+const MAX_SECONDS: u64 = 60;
+const MAX_MEMORY: u64 = 6 << 30;
 
 /// Time and memory of a run.
 pub struct Measured {
@@ -45,8 +45,8 @@ pub fn measure(command: &str, file: &Path) -> Measured {
 /// Runs the command and prints its time and memory. It needs a process of its own, because the system reports the
 /// maximum over all child processes that have ended.
 pub fn alone(command: &str, file: &Path) -> ExitCode {
-    setrlimit(Resource::RLIMIT_CPU, MOST_SECONDS, MOST_SECONDS).unwrap();
-    setrlimit(Resource::RLIMIT_AS, MOST_MEMORY, MOST_MEMORY).unwrap();
+    setrlimit(Resource::RLIMIT_CPU, MAX_SECONDS, MAX_SECONDS).unwrap();
+    setrlimit(Resource::RLIMIT_AS, MAX_MEMORY, MAX_MEMORY).unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_cargo-onnx-embed"))
         .args(["onnx-embed", command])
         .arg(file)
@@ -60,7 +60,7 @@ pub fn alone(command: &str, file: &Path) -> ExitCode {
         if let Some(status) = child.try_wait().unwrap() {
             break Some(status);
         }
-        if start.elapsed() > LONGEST {
+        if start.elapsed() > MAX_DURATION {
             child.kill().unwrap();
             child.wait().unwrap();
             break None;
@@ -74,7 +74,7 @@ pub fn alone(command: &str, file: &Path) -> ExitCode {
     let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
     println!("{}", usage.max_rss() * unit);
     match status {
-        None => println!("waits for more than {} s", LONGEST.as_secs()),
+        None => println!("waits for more than {} s", MAX_DURATION.as_secs()),
         Some(status) if !matches!(status.code(), Some(0 | 1)) => println!("ends with {status}"),
         Some(_) => {}
     }

@@ -43,7 +43,7 @@ struct Trees {
 attributes!(struct Trees { form, output, transform, base, double, width });
 
 /// Maximum number of targets.
-const LARGEST: usize = 1 << 28;
+const MAX_TARGETS: usize = 1 << 28;
 
 #[derive(Debug)]
 enum Output {
@@ -133,8 +133,8 @@ fn ensemble(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 
 fn targets(a: &Attributes<'_>) -> Result<usize, Problem> {
     let targets = a.int_or("n_targets", 1)?;
-    let found = usize::try_from(targets).ok().filter(|&targets| (1..=LARGEST).contains(&targets));
-    found.ok_or_else(|| Problem::expected("`n_targets`", targets, format_args!("1 to {LARGEST}")))
+    let found = usize::try_from(targets).ok().filter(|&targets| (1..=MAX_TARGETS).contains(&targets));
+    found.ok_or_else(|| Problem::expected("`n_targets`", targets, format_args!("1 to {MAX_TARGETS}")))
 }
 
 impl Operator for Trees {

@@ -84,7 +84,7 @@ impl Operator for ConstantOfShape {
         let sizes = broadcast::fixed(&shape);
         let count = sizes.map(|sizes| sizes.iter().product::<usize>());
         cx.output(0, self.dtype, shape);
-        if let Some(count) = count.filter(|&count| count <= broadcast::LARGEST)
+        if let Some(count) = count.filter(|&count| count <= broadcast::MAX_KNOWN_ELEMENTS)
             && let Some(known) = self.value.pick(&vec![0; count])
         {
             cx.output_known(0, known);
@@ -193,7 +193,7 @@ impl EyeLike {
             return None;
         };
         let count = rows.checked_mul(columns)?;
-        if count > broadcast::LARGEST {
+        if count > broadcast::MAX_KNOWN_ELEMENTS {
             return None;
         }
         let k = i128::from(self.k);

@@ -109,7 +109,7 @@ fn integers(start: &Dim, limit: &Dim, delta: i64) -> Ranged {
     };
     let size = size();
     let count = size.as_ref().and_then(Dim::number);
-    let largest = i64::try_from(broadcast::LARGEST).unwrap_or(i64::MAX);
+    let largest = i64::try_from(broadcast::MAX_KNOWN_ELEMENTS).unwrap_or(i64::MAX);
     let known = count.filter(|&count| count <= largest).and_then(|count| {
         let element = |at: i64| start.add(&Dim::from(at.checked_mul(delta)?));
         (0..count).map(element).collect::<Option<_>>()
@@ -128,7 +128,7 @@ fn floats(start: f64, limit: f64, delta: f64, dtype: DType) -> Result<Ranged, Pr
         return Err(Problem::new("the range has too many elements, expected at most 2^31"));
     }
     let count = count as i64;
-    let largest = i64::try_from(broadcast::LARGEST).unwrap_or(i64::MAX);
+    let largest = i64::try_from(broadcast::MAX_KNOWN_ELEMENTS).unwrap_or(i64::MAX);
     let element = |at: i64| rounded(start + at as f64 * delta, dtype);
     let known = (count <= largest).then(|| Known::Floats((0..count).map(element).collect()));
     Ok((Some(count.into()), known))

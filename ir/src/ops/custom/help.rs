@@ -9,9 +9,9 @@ use crate::infer::Infer;
 use crate::types::Type;
 
 /// Maximum number of parameters in a displayed signature.
-const MOST_PARAMETERS: usize = 24;
+const MAX_SHOWN_PARAMETERS: usize = 24;
 /// Maximum length of an operator's name in an example.
-const LONGEST: usize = 80;
+const MAX_OPERATOR_NAME_LEN: usize = 80;
 
 /// Advice for an operator, independent of its nodes.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl Advice {
     pub fn problem(&self, signature: Option<Signature>) -> Problem {
         let problem = Problem::new(&self.message).unless_bound().about(Topic::Operator(shown(&self.kind)));
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "._-:/".contains(letter);
-        if self.kind.len() > LONGEST || !self.kind.chars().all(plain) {
+        if self.kind.len() > MAX_OPERATOR_NAME_LEN || !self.kind.chars().all(plain) {
             return problem.help(&self.help);
         }
         let (kind, name) = (&self.kind, snake(operator(&self.kind)));
@@ -53,14 +53,14 @@ impl Advice {
 pub fn signature(custom: &Custom, cx: &Infer<'_>) -> Option<Signature> {
     let mut names = Vec::new();
     let mut types = Vec::new();
-    for (at, formal) in custom.formals.inputs().take(MOST_PARAMETERS) {
+    for (at, formal) in custom.formals.inputs().take(MAX_SHOWN_PARAMETERS) {
         let own = cx.value(at).filter(|_| at < custom.named);
         let value = own.or_else(|| formal.like.map(|id| cx.value_of(id)))?;
         let own_name = (at > 0 && value.is_stored()).then(|| last(&value.name));
         names.push(own_name.unwrap_or_else(|| "x".to_owned()));
         types.push(optional(formal, rust(value.ty.as_ref()?)?));
     }
-    for (name, formal) in custom.formals.attributes().take(MOST_PARAMETERS) {
+    for (name, formal) in custom.formals.attributes().take(MAX_SHOWN_PARAMETERS) {
         let own = custom.arguments.iter().find(|(own, _)| own == name);
         let argument = own.map(|(_, own)| own).or(formal.sample())?;
         let ty = match argument.written() {
@@ -79,7 +79,7 @@ pub fn signature(custom: &Custom, cx: &Infer<'_>) -> Option<Signature> {
     };
     let several = |text: &str| match outputs {
         1 => text.to_owned(),
-        _ => format!("({})", vec![text; outputs.min(super::MOST_RESULTS)].join(", ")),
+        _ => format!("({})", vec![text; outputs.min(super::MAX_RESULTS)].join(", ")),
     };
     let parameters = distinct(&names).into_iter().zip(types);
     let parameters = parameters.map(|(name, ty)| format!("{name}: {ty}"));

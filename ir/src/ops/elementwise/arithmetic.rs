@@ -259,7 +259,7 @@ impl Pair {
         for (at, ty) in types.iter().enumerate() {
             let known = cx.folded(at)?;
             let from = broadcast::fixed(&ty.shape)?;
-            if to.iter().product::<usize>() > broadcast::LARGEST {
+            if to.iter().product::<usize>() > broadcast::MAX_KNOWN_ELEMENTS {
                 return None;
             }
             let operand = known.pick(&broadcast::positions(&from, &to))?;

@@ -114,7 +114,7 @@ fn chosen(cx: &Infer<'_>, shapes: &[Shape; 3], to: &[Dim]) -> Option<Known> {
     };
     let to = broadcast::fixed(to)?;
     let count = to.iter().try_fold(1usize, |count, &size| count.checked_mul(size))?;
-    if count > broadcast::LARGEST {
+    if count > broadcast::MAX_KNOWN_ELEMENTS {
         return None;
     }
     let expanded = |at: usize| {

@@ -128,7 +128,7 @@ impl Operator for HasElement {
 }
 
 /// Maximum nesting depth of types.
-const DEEPEST: usize = 8;
+const MAX_TYPE_DEPTH: usize = 8;
 
 /// Returns the type of an absent value, as far as the file specifies it.
 fn nothing(ty: &TypeProto, depth: usize) -> Result<Type, Problem> {
@@ -138,7 +138,7 @@ fn nothing(ty: &TypeProto, depth: usize) -> Result<Type, Problem> {
         )
     };
     let inner = |ty: &Option<Box<TypeProto>>| match ty {
-        Some(ty) if depth < DEEPEST => nothing(ty, depth + 1).map(Box::new),
+        Some(ty) if depth < MAX_TYPE_DEPTH => nothing(ty, depth + 1).map(Box::new),
         _ => Err(unknown()),
     };
     match ty.value.as_ref().ok_or_else(unknown)? {

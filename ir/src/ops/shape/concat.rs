@@ -135,7 +135,7 @@ pub fn shape(cx: &mut Infer<'_>, shapes: &[&Shape], along: usize) -> Result<Shap
 pub(in crate::ops) fn known(known: &[&Known], shapes: &[&Shape], axis: usize) -> Option<Known> {
     let size = |dims: &[Dim]| Some(broadcast::fixed(dims)?.iter().product::<usize>());
     let rows = size(shapes.first()?.get(..axis)?)?;
-    if rows > broadcast::LARGEST {
+    if rows > broadcast::MAX_KNOWN_ELEMENTS {
         return None;
     }
     let mut joined: Option<Known> = None;

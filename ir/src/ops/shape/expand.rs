@@ -56,7 +56,7 @@ impl Operator for Expand {
         let known = cx.folded(0).and_then(|known| {
             let (from, to) = (broadcast::fixed(&x.shape)?, broadcast::fixed(&shape)?);
             let count = to.iter().try_fold(1usize, |count, &size| count.checked_mul(size))?;
-            (count <= broadcast::LARGEST).then(|| known.pick(&broadcast::positions(&from, &to)))?
+            (count <= broadcast::MAX_KNOWN_ELEMENTS).then(|| known.pick(&broadcast::positions(&from, &to)))?
         });
         cx.output(0, x.dtype, shape);
         cx.output_known(0, known);
@@ -217,7 +217,7 @@ fn tiled(known: &Known, from: &[Dim], to: &[Dim]) -> Option<Known> {
     let places = |(size, &tiled): (&usize, &usize)| {
         (0..tiled).map(|at| at.checked_rem(*size)).collect::<Option<Vec<_>>>()
     };
-    if to.iter().any(|&size| size > broadcast::LARGEST) {
+    if to.iter().any(|&size| size > broadcast::MAX_KNOWN_ELEMENTS) {
         return None;
     }
     let places = from.iter().zip(&to).map(places).collect::<Option<Vec<_>>>()?;

@@ -308,7 +308,7 @@ fn lists(
 
 /// Returns all indices of an axis, if their number is within the limit of known elements.
 fn all(size: &Dim) -> Option<Vec<usize>> {
-    let size = size.fixed().filter(|&size| size <= broadcast::LARGEST)?;
+    let size = size.fixed().filter(|&size| size <= broadcast::MAX_KNOWN_ELEMENTS)?;
     Some((0..size).collect())
 }
 

@@ -225,7 +225,7 @@ pub(in crate::ops) fn tuple(parts: &Code, count: usize) -> Code {
 }
 
 fn part(known: &Known, from: &[usize], axis: usize, range: Range<usize>) -> Option<Known> {
-    if from.iter().any(|&size| size > broadcast::LARGEST) || range.end > *from.get(axis)? {
+    if from.iter().any(|&size| size > broadcast::MAX_KNOWN_ELEMENTS) || range.end > *from.get(axis)? {
         return None;
     }
     let places = from

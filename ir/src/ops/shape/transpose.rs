@@ -98,7 +98,7 @@ fn transposed(known: &Known, from: &[usize], axes: &[usize]) -> Option<Known> {
     let mut places = vec![0];
     for &axis in axes {
         let (size, stride) = (*from.get(axis)?, stride(axis));
-        if places.len().checked_mul(size)? > broadcast::LARGEST {
+        if places.len().checked_mul(size)? > broadcast::MAX_KNOWN_ELEMENTS {
             return None;
         }
         let within = |place: usize| (0..size).map(move |at| place + at * stride);

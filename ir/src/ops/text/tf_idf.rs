@@ -60,8 +60,12 @@ fn tf_idf(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let starts = sizes(a, "ngram_counts")?;
     let places = sizes(a, "ngram_indexes")?;
     let size = places.iter().max().map_or(0, |place| place.saturating_add(1));
-    if size > LARGEST {
-        return Err(Problem::expected("the size of an output row", size, format_args!("at most {LARGEST}")));
+    if size > MAX_ROW_LEN {
+        return Err(Problem::expected(
+            "the size of an output row",
+            size,
+            format_args!("at most {MAX_ROW_LEN}"),
+        ));
     }
     let grams = Grams { starts, places, weights, lengths: shortest..=longest };
     let pool = match (a.ints("pool_int64s")?, a.strings("pool_strings")?) {
@@ -77,7 +81,7 @@ fn tf_idf(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 }
 
 /// Maximum number of elements in a row, far more than the words of any language.
-const LARGEST: usize = 1 << 28;
+const MAX_ROW_LEN: usize = 1 << 28;
 
 fn sizes(a: &Attributes<'_>, name: &str) -> Result<Vec<usize>, Problem> {
     let size = |size: i64| {

@@ -12,7 +12,7 @@ const HEAD: f64 = 46.0;
 /// Width of a character, in pixels.
 const CHARACTER: f64 = 6.7;
 /// Minimum width of a box that is drawn, in pixels.
-const NARROWEST: f64 = 0.4;
+const MIN_BOX_WIDTH: f64 = 0.4;
 /// Colours of the operators that take the most time; the others share the last one.
 const COLOURS: [&str; 9] =
     ["#f2a65a", "#7fb069", "#6ca6c1", "#d7816a", "#b497c9", "#e6c84f", "#79b8a4", "#c98fa8", "#c9c5bc"];
@@ -124,7 +124,7 @@ impl Picture<'_> {
     /// Draws a box with the part of its name that fits. A tooltip contains the full name.
     fn draw(&mut self, name: &str, details: &str, colour: &str, left: f64, time: f64, depth: usize) {
         let (x, width) = (left * self.scale, time * self.scale);
-        if width < NARROWEST {
+        if width < MIN_BOX_WIDTH {
             return;
         }
         self.depth = self.depth.max(depth);
@@ -136,7 +136,7 @@ impl Picture<'_> {
              width=\"{:.2}\" height=\"{height}\" rx=\"2\" fill=\"{colour}\"/>",
             escaped(name),
             escaped(details),
-            (width - 0.5).max(NARROWEST),
+            (width - 0.5).max(MIN_BOX_WIDTH),
         ));
         if !label.is_empty() {
             let (x, y) = (x + 4.0, y + 15.0);

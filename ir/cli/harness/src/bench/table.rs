@@ -7,7 +7,7 @@ use super::layers::{Layer, Profile};
 use crate::style::{self, DIM, HEADING};
 
 /// Maximum width of a node name; longer names are cut.
-const WIDEST: usize = 52;
+const MAX_NAME_WIDTH: usize = 52;
 /// Maximum number of operands that are shown.
 const OPERANDS: usize = 3;
 
@@ -47,7 +47,7 @@ pub fn layers(profile: &Profile, top: usize, waits: bool) -> String {
     sorted.sort_by(|a, b| b.time.total_cmp(&a.time));
     let top = if top == 0 { sorted.len() } else { top };
     let shares = |time: f64| share(time, sum);
-    let name = |layer: &Layer| cut(&shown(&layer.node), WIDEST);
+    let name = |layer: &Layer| cut(&shown(&layer.node), MAX_NAME_WIDTH);
     let listed = sorted.iter().take(top);
     let widths = |text: &dyn Fn(&Layer) -> usize, least: usize| {
         let widths = listed.clone().map(|layer| text(layer));

@@ -86,7 +86,7 @@ pub struct Report {
 }
 
 /// Maximum length of a reason in a line, in characters.
-const LONGEST: usize = 220;
+const MAX_REASON_LEN: usize = 220;
 
 impl Report {
     pub fn new(models: &[Model], json: bool, bar: &ProgressBar, expectations: Expectations) -> Self {
@@ -232,7 +232,7 @@ fn indented(reason: &str, by: usize) -> String {
 /// Returns a reason in one line. Panics of Burn describe the problem below their first line.
 fn cut(reason: &str) -> String {
     let line = reason.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(LONGEST) {
+    match line.char_indices().nth(MAX_REASON_LEN) {
         Some((end, _)) => format!("{}..", line.get(..end).unwrap_or_default()),
         None => line,
     }

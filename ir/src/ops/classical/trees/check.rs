@@ -7,7 +7,7 @@ use crate::diagnostics::Problem;
 
 /// Maximum number of nodes or weights that are checked at compile time, where larger trees would be slow. Loading the
 /// model checks all trees.
-const MOST: usize = 1 << 15;
+const MAX_CHECKED_NODES: usize = 1 << 15;
 /// Largest index of a feature that the kernels support.
 const FEATURES: i64 = (1 << 28) - 1;
 const MODES: [&str; 7] =
@@ -21,7 +21,7 @@ pub fn labelled(
     sizes: [usize; 2],
     targets: usize,
 ) -> Result<usize, Problem> {
-    if sizes.iter().any(|&size| size > MOST) {
+    if sizes.iter().any(|&size| size > MAX_CHECKED_NODES) {
         return Ok(0);
     }
     let list = |name: &str| Ok::<_, Problem>(a.ints(name)?.unwrap_or_default());
@@ -71,7 +71,7 @@ pub fn labelled(
 /// Returns the number of features that trees of version 5 require. Their nodes are identified by their indices. Returns
 /// 0 for trees that are too large to check.
 pub fn indexed(a: &Attributes<'_>, sizes: [usize; 2], targets: usize) -> Result<usize, Problem> {
-    if sizes.iter().any(|&size| size > MOST) {
+    if sizes.iter().any(|&size| size > MAX_CHECKED_NODES) {
         return Ok(0);
     }
     let [count, leaves] = sizes;

@@ -6,7 +6,7 @@ use crate::ops::elementwise::unary::rounded;
 use crate::types::Known;
 
 /// Maximum number of factors. A product of more sizes may exceed every integer.
-const MOST_FACTORS: usize = 8;
+const MAX_FACTORS: usize = 8;
 
 /// Returns the known elements after the conversion. Floats outside the range of integers become the nearest integer,
 /// and NaN becomes 0.
@@ -75,7 +75,7 @@ impl Room {
             let most = if atoms.is_empty() { self.constant } else { self.factor };
             let mut atoms = atoms.iter();
             by.unsigned_abs() <= most
-                && atoms.len() <= MOST_FACTORS
+                && atoms.len() <= MAX_FACTORS
                 && atoms.all(|atom| match atom {
                     Atom::Name(_) => true,
                     Atom::Quotient(a, _) => self.holds(a),

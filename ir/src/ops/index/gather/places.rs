@@ -29,7 +29,7 @@ pub(super) fn places(from: &[usize], axis: usize, indices: &[i64]) -> Option<Vec
     let size = *from.get(axis)?;
     let outer = from.iter().take(axis).product::<usize>();
     let inner = from.iter().skip(axis + 1).product::<usize>();
-    if outer > broadcast::LARGEST {
+    if outer > broadcast::MAX_KNOWN_ELEMENTS {
         return None;
     }
     let mut places = Vec::new();
@@ -40,7 +40,7 @@ pub(super) fn places(from: &[usize], axis: usize, indices: &[i64]) -> Option<Vec
             let start = (row * size + index) * inner;
             places.extend(start..start + inner);
         }
-        if places.len() > broadcast::LARGEST {
+        if places.len() > broadcast::MAX_KNOWN_ELEMENTS {
             return None;
         }
     }

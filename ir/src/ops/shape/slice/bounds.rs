@@ -85,7 +85,7 @@ impl Bounds {
 
     /// Returns the positions that are kept, in order, if they are known.
     pub fn places(&self, size: &Dim) -> Option<Vec<usize>> {
-        let largest = i64::try_from(broadcast::LARGEST).ok()?;
+        let largest = i64::try_from(broadcast::MAX_KNOWN_ELEMENTS).ok()?;
         let (mut at, end) = self.limited(size).filter(|_| size.number() <= Some(largest))?;
         let mut places = Vec::new();
         while (self.step > 0 && at < end) || (self.step < 0 && at > end) {

@@ -15,7 +15,7 @@ pub const RULES: &[Rule] = &[
         let mut inputs = m.node("a")?.inputs.clone();
         let mut changed = false;
         for input in inputs.iter_mut().take(2) {
-            let Some((x, factor)) = input.and_then(|id| unscaled(m, id, MOST_STEPS)) else {
+            let Some((x, factor)) = input.and_then(|id| unscaled(m, id, MAX_TRACED_NODES)) else {
                 continue;
             };
             (*input, operator.scale, changed) = (Some(x), operator.scale * factor, true);
@@ -153,7 +153,7 @@ pub const RULES: &[Rule] = &[
 ];
 
 /// Maximum number of nodes between a factor and the attention.
-const MOST_STEPS: usize = 8;
+const MAX_TRACED_NODES: usize = 8;
 
 /// Returns a value without the factor that is applied before its elements are moved, and the factor.
 fn unscaled(m: &mut Match<'_, '_>, id: ValueId, left: usize) -> Option<(ValueId, f64)> {

@@ -9,7 +9,7 @@ use crate::ops::shape::transpose::Transpose;
 use crate::passes::rewrite::{Match, Miss};
 
 /// Maximum number of nodes that are traced back from the softmax.
-const LONGEST: usize = 16;
+const MAX_TRACED_NODES: usize = 16;
 
 /// Products of queries with keys, and the operations on them in order.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ pub struct Mask {
 
 /// Returns the nodes that compute these scores, which must have no other consumers.
 pub fn scores(m: &Match<'_, '_>, id: ValueId) -> Result<Scores, Miss> {
-    followed(m, id, LONGEST)
+    followed(m, id, MAX_TRACED_NODES)
 }
 
 fn followed(m: &Match<'_, '_>, id: ValueId, left: usize) -> Result<Scores, Miss> {
