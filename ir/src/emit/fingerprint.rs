@@ -38,7 +38,7 @@ pub struct Whole {
 pub struct Entry<'g> {
     pub name: String,
     pub weight: &'g Weight,
-    pub places: Vec<HashedRange>,
+    pub ranges: Vec<HashedRange>,
 }
 
 /// A byte range of a weight.
@@ -97,13 +97,13 @@ impl<'g> Fingerprint<'g> {
                 .first()
                 .is_none_or(|part| seen.insert((part.file, part.start, part.bytes.len())));
             if fresh || is_used.contains(&id) {
-                let places = weight.parts.iter().map(|part| HashedRange {
+                let ranges = weight.parts.iter().map(|part| HashedRange {
                     file: part.file,
                     start: part.start,
                     end: part.start.saturating_add(part.bytes.len()),
                     gap: 0,
                 });
-                entries.push(Entry { name: name(id), weight, places: places.collect() });
+                entries.push(Entry { name: name(id), weight, ranges: ranges.collect() });
             }
         }
         let fixed = (0usize..).zip(&entries);
@@ -143,18 +143,18 @@ impl<'g> Fingerprint<'g> {
         if bytes.len() != file.length {
             return Err(Refusal::Length { file: name(), expected: file.length, found: bytes.len() });
         }
-        let places = self.entries.iter().flat_map(|entry| {
-            let own = entry.places.iter().filter(|place| place.file == at);
-            own.map(move |place| (entry, place))
+        let ranges = self.entries.iter().flat_map(|entry| {
+            let own = entry.ranges.iter().filter(|range| range.file == at);
+            own.map(move |range| (entry, range))
         });
-        let mut places: Vec<(&Entry<'_>, &HashedRange)> = places.collect();
-        places.sort_by_key(|(_, place)| place.start);
+        let mut ranges: Vec<(&Entry<'_>, &HashedRange)> = ranges.collect();
+        ranges.sort_by_key(|(_, range)| range.start);
         let mut seen = 0;
-        for (entry, place) in places {
-            if range_hash(bytes, seen, place.start) != place.gap {
+        for (entry, range) in ranges {
+            if range_hash(bytes, seen, range.start) != range.gap {
                 return Err(Refusal::Differs { file: name(), before: Some(entry.name.clone()) });
             }
-            seen = place.end.max(seen);
+            seen = range.end.max(seen);
         }
         if range_hash(bytes, seen, bytes.len()) == file.tail {
             Ok(())
@@ -167,13 +167,13 @@ impl<'g> Fingerprint<'g> {
 impl Entry<'_> {
     /// Returns the weight in the same byte ranges of other files.
     pub fn with(&self, files: &[Bytes]) -> Weight {
-        let parts = self.places.iter().map(|place| {
-            let bytes = files.get(place.file);
-            let inside = bytes.filter(|bytes| place.start <= place.end && place.end <= bytes.len());
+        let parts = self.ranges.iter().map(|range| {
+            let bytes = files.get(range.file);
+            let inside = bytes.filter(|bytes| range.start <= range.end && range.end <= bytes.len());
             ByteRange {
-                file: place.file,
-                start: place.start,
-                bytes: inside.map_or_else(Bytes::new, |bytes| bytes.slice(place.start..place.end)),
+                file: range.file,
+                start: range.start,
+                bytes: inside.map_or_else(Bytes::new, |bytes| bytes.slice(range.start..range.end)),
             }
         });
         Weight { parts: parts.collect(), ..self.weight.clone() }
@@ -182,15 +182,15 @@ impl Entry<'_> {
 
 /// Sets the gaps before all ranges, and returns the files with their tails.
 fn fill_gaps(entries: &mut [Entry<'_>], files: &[(PathBuf, Bytes)]) -> Vec<Whole> {
-    let places = entries.iter_mut().flat_map(|entry| &mut entry.places);
+    let ranges = entries.iter_mut().flat_map(|entry| &mut entry.ranges);
     // The sort is stable: of ranges with the same start, the first in the table gets the gap.
-    let mut order: Vec<&mut HashedRange> = places.collect();
-    order.sort_by_key(|place| place.start);
+    let mut order: Vec<&mut HashedRange> = ranges.collect();
+    order.sort_by_key(|range| range.start);
     let mut ends = vec![0usize; files.len()];
-    for place in order {
-        if let (Some(end), Some((_, bytes))) = (ends.get_mut(place.file), files.get(place.file)) {
-            place.gap = range_hash(bytes, *end, place.start);
-            *end = place.end.max(*end);
+    for range in order {
+        if let (Some(end), Some((_, bytes))) = (ends.get_mut(range.file), files.get(range.file)) {
+            range.gap = range_hash(bytes, *end, range.start);
+            *end = range.end.max(*end);
         }
     }
     let files = files.iter().zip(ends).map(|((name, bytes), end)| Whole {

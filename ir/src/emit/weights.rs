@@ -33,11 +33,11 @@ pub fn table(cx: &mut Context<'_>, files: &Files) -> Code {
         let (name, weight) = (&entry.name, entry.weight);
         let dtype = element_type(weight.dtype);
         let shape = weight.sizes.iter().map(|&size| Literal::usize_unsuffixed(size));
-        let parts = entry.places.iter().map(|place| {
-            let file = Literal::usize_unsuffixed(place.file);
-            let start = Literal::usize_unsuffixed(place.start);
-            let length = Literal::usize_unsuffixed(place.end.saturating_sub(place.start));
-            let gap = Literal::u64_unsuffixed(place.gap);
+        let parts = entry.ranges.iter().map(|range| {
+            let file = Literal::usize_unsuffixed(range.file);
+            let start = Literal::usize_unsuffixed(range.start);
+            let length = Literal::usize_unsuffixed(range.end.saturating_sub(range.start));
+            let gap = Literal::u64_unsuffixed(range.gap);
             code!(ByteRange { file: #file, start: #start, length: #length, gap: #gap })
         });
         let parts: Vec<Code> = parts.collect();
