@@ -150,11 +150,11 @@ mod tests {
         let table = anstream::adapter::strip_str(&found.table()).to_string();
         let text = format!("{}\n{table}", found.headline().unwrap());
         expect![[r#"
-            `/c/Neg` (Neg): `c` is 3.500000e0 at [0], not 3.000000e0; 1 of 1 elements differ too much
+            `/c/Neg` (Neg): `c` is 3.500000e0 at [0], expected 3.000000e0; 1 of 1 elements exceed the tolerance
                  error  value  operator
                  0.0e0  a  Neg
                 5.0e-5  b  Neg
-                1.7e-1  c  Neg  <- the first that differs
+                1.7e-1  c  Neg  <- first difference
         "#]]
         .assert_eq(&text);
         assert_eq!(Differences::new(&ours, &ours, 1e-3).headline(), None);

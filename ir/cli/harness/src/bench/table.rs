@@ -156,14 +156,14 @@ mod tests {
                share         ms  node                  operator   operands                 GFLOP/s
               62.5 %      0.500  /layers.0/fc1/MatMul  FusedGemm  [1, 384] x [384, 1536]      16.0
               31.2 %      0.250  /loop/Tanh            Tanh       [1, 8]                            x 12
-               6.2 %      0.050  1 node more
+               6.2 %      0.050  1 more node
 
                share         ms  nodes  operator
               62.5 %      0.500      1  FusedGemm
               31.2 %      0.250      1  Tanh
                6.2 %      0.050      1  Relu
 
-              3 nodes in 0.800 ms of a run, 0.200 ms outside of nodes
+              3 nodes: 0.800 ms per run, plus 0.200 ms outside nodes
         "#]]
         .assert_eq(&text);
     }

@@ -312,9 +312,9 @@ mod tests {
         expect![[r#"
             ok           name      4.3e-7  rustc  3.25 s  410 MB  run   2.1 ms  120 MB  1 warning
             ok           name      4.3e-7  rustc                  run   2.1 ms  120 MB
-            ok           name      4.3e-7  rustc  3.25 s  410 MB  run   2.1 ms  120 MB  54 launches of 60 nodes, 1 read
+            ok           name      4.3e-7  rustc  3.25 s  410 MB  run   2.1 ms  120 MB  54 launches for 60 nodes, 1 read
             FAILED       name    output `y` is 1
-            FAILED       name    panics: left is not right
+            FAILED       name    panicked: left is not right
                                    left: 1
                                   right: 2 (at a.rs:1:2)
             unsupported  name    Foo"#]]
