@@ -134,7 +134,11 @@ fn graphs(comparison: &Comparison, a: &str, b: &str) -> String {
     let all = comparison.weights.len();
     let differ: Vec<&str> =
         comparison.weights.iter().filter(|pair| pair.differs).map(|pair| pair.name.as_str()).collect();
-    let mut text = format!("same graph, {} of {} differ\n", differ.len(), style::count(all, "weight"));
+    let mut text = match differ.len() {
+        0 => format!("same graph, same {}\n", style::count(all, "weight")),
+        1 => format!("same graph, 1 of {} differs\n", style::count(all, "weight")),
+        count => format!("same graph, {count} of {} differ\n", style::count(all, "weight")),
+    };
     for name in differ.iter().take(MAX_LISTED_WEIGHTS) {
         text.push_str(&format!("  {DIM}{}{DIM:#}\n", shown(name)));
     }

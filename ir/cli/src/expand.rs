@@ -230,8 +230,8 @@ mod tests {
             missed: vec![event("layer norm", "y", "reduced axes vanish")],
         };
         expect![[r#"
-            + silu, 4 at a, b, c, ..
-            - layer norm: reduced axes vanish, 1 at y
+            + silu: 4 matches at a, b, c, ..
+            - layer norm: 1 near match at y: reduced axes vanish
         "#]]
         .assert_eq(&rules(&report));
     }

@@ -36,7 +36,7 @@ fn a_retrained_model_can_be_loaded() {
         "{5, 6, 7, 8}",
         &[],
         expect![[r#"
-        same graph, 1 of 3 weights differ
+        same graph, 1 of 3 weights differs
           weight
         b.onnx can be loaded by a program compiled from a.onnx
     "#]],
@@ -51,11 +51,11 @@ fn what_the_code_depends_on_must_be_compiled() {
         "{-2}",
         &[],
         expect![[r#"
-        same graph, 1 of 3 weights differ
-          low
-        b.onnx cannot be loaded by a program compiled from a.onnx: the code depends on the value of weight `low`, which differs
-          compile the program again from b.onnx
-    "#]],
+            same graph, 1 of 3 weights differs
+              low
+            b.onnx cannot be loaded by a program compiled from a.onnx: weight `low` differs from the compiled model, whose code depends on its value
+              compile the program again from b.onnx
+        "#]],
     );
 }
 
@@ -67,10 +67,10 @@ fn a_factor_of_one_is_free_in_a_file_and_fixed_in_the_binary() {
         "{1, 2}",
         &[],
         expect![[r#"
-            same graph, 1 of 3 weights differ
+            same graph, 1 of 3 weights differs
               scale
             b.onnx can be loaded by a program compiled from a.onnx
-              not with weights = "embed": the code depends on the value of weight `scale`, which differs
+              not with weights = "embed": weight `scale` differs from the compiled model, whose code depends on its value
         "#]],
     );
     check(
@@ -79,11 +79,11 @@ fn a_factor_of_one_is_free_in_a_file_and_fixed_in_the_binary() {
         "{1, 2}",
         &["--weights", "embed"],
         expect![[r#"
-        same graph, 1 of 3 weights differ
-          scale
-        b.onnx cannot be loaded by a program compiled from a.onnx: the code depends on the value of weight `scale`, which differs
-          compile the program again from b.onnx
-    "#]],
+            same graph, 1 of 3 weights differs
+              scale
+            b.onnx cannot be loaded by a program compiled from a.onnx: weight `scale` differs from the compiled model, whose code depends on its value
+              compile the program again from b.onnx
+        "#]],
     );
 }
 
@@ -95,10 +95,10 @@ fn another_node_is_named() {
         "c = Max (m, low)",
         &[],
         expect![[r#"
-            the graphs differ at node `/clip/Clip`
+            the graphs differ in node `/clip/Clip`
               a.onnx: Clip version 13
               b.onnx: Max version 13
-            b.onnx cannot be loaded by a program compiled from a.onnx: it has 226 bytes, a.onnx has 227
+            b.onnx cannot be loaded by a program compiled from a.onnx: it has 226 bytes, expected 227
               compile the program again from b.onnx
         "#]],
     );
@@ -108,10 +108,10 @@ fn another_node_is_named() {
         "s = Mul (c, scale) y = Relu (s)",
         &[],
         expect![[r#"
-            the graphs differ at node `y`
+            the graphs differ in node `y`
               a.onnx: no such node
               b.onnx: Relu
-            b.onnx cannot be loaded by a program compiled from a.onnx: it has 241 bytes, a.onnx has 227
+            b.onnx cannot be loaded by a program compiled from a.onnx: it has 241 bytes, expected 227
               compile the program again from b.onnx
         "#]],
     );
@@ -125,10 +125,10 @@ fn another_size_and_another_attribute_are_named() {
         "float[1] scale = {1}",
         &[],
         expect![[r#"
-            the graphs differ at `scale`
+            the graphs differ in `scale`
               a.onnx: float32[2]
               b.onnx: float32[1]
-            b.onnx cannot be loaded by a program compiled from a.onnx: it has 223 bytes, a.onnx has 227
+            b.onnx cannot be loaded by a program compiled from a.onnx: it has 223 bytes, expected 227
               compile the program again from b.onnx
         "#]],
     );
@@ -143,7 +143,7 @@ fn another_size_and_another_attribute_are_named() {
     model(&folder, "b.onnx", &net(1));
     let answer = run_in(&folder, &["diff", "a.onnx", "b.onnx"]);
     expect![[r#"
-        the graphs differ at node `y`
+        the graphs differ in node `y`
           a.onnx: axis: 0
           b.onnx: axis: 1
         b.onnx cannot be loaded by a program compiled from a.onnx: it differs after its last weight
@@ -161,8 +161,8 @@ fn the_same_graph_of_another_exporter_is_said_to_be_the_same() {
         &[],
         expect![[r#"
             same graph, same 3 weights
-            b.onnx cannot be loaded by a program compiled from a.onnx: it has 234 bytes, a.onnx has 227
-              the files differ outside of weights (producer, names, documentation): write both with the same version of the exporter, or compile the program again from b.onnx
+            b.onnx cannot be loaded by a program compiled from a.onnx: it has 234 bytes, expected 227
+              the files differ outside the weights (producer, names, documentation): export both with the same version of the exporter, or compile the program again from b.onnx
         "#]],
     );
 }

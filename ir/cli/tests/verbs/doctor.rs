@@ -18,28 +18,28 @@ fn problems_stand_below_their_causes() {
         }"#;
     let answer = on("doctor_causes", source, &["doctor"]);
     expect![[r#"
-        m.onnx does not compile, for 3 reasons
+        m.onnx does not compile: 3 causes
 
-        1. operators of a domain of your own
-           operator `acme.Twist` is not supported at `/act/Twist` and 1 other node
-           what to do:
+        1. the model uses an operator of a custom domain
+           operator `acme.Twist` is not supported at node `/act/Twist` and 1 more
+           help:
            - bind the operator to a function of your crate:
              #[onnx(ops("acme.Twist" = crate::twist))]
-           - or define it in the model as a function of `acme` made of standard operators (onnx.helper.make_function)
-           - or export the layer by standard operators: a symbolic function in PyTorch (torch.onnx.ops.symbolic), a converter in skl2onnx
+           - or define it in the model as a function of `acme` with standard operators: onnx.helper.make_function
+           - or export the layer as standard operators: with a symbolic function in PyTorch (torch.onnx.ops.symbolic), with a converter in skl2onnx
 
-        2. an operator of ONNX Runtime alone
-           operator `com.microsoft.MoE` is not supported at `m`
-           what to do:
-           - cargo onnx-embed operators lists what is supported
-           - this operator comes of ONNX Runtime's optimizer or quantizer: take the model from before it, or optimize less (optimization_level=ORT_ENABLE_BASIC, optimum: -O1)
-           - quantize in the form that others read: quantize_static(.., quant_format=QuantFormat.QDQ)
+        2. the model uses an operator that only ONNX Runtime defines
+           operator `com.microsoft.MoE` is not supported at node `m`
+           help:
+           - list the supported operators: cargo onnx-embed operators
+           - use the original export, before optimization or quantization by ONNX Runtime, or optimize less: optimization_level=ORT_ENABLE_BASIC (in optimum: -O1)
+           - quantize in the portable format: quantize_static(.., quant_format=QuantFormat.QDQ)
 
-        3. the standard has no such operator
-           operator `Relux` is not supported at `q`
-           what to do:
-           - cargo onnx-embed operators lists what is supported
-           - operators of nearly this name: Relu
+        3. the model uses an operator that ONNX does not define
+           operator `Relux` is not supported at node `q`
+           help:
+           - list the supported operators: cargo onnx-embed operators
+           - operators with similar names: Relu
            - PyTorch: torch.onnx.export(model.eval(), (example,), "model.onnx", dynamo=True, opset_version=20)
     "#]].assert_eq(&answer.out);
     assert_eq!(answer.code, 1);
@@ -66,14 +66,14 @@ fn files_that_are_no_models() {
     ];
     let lines: Vec<String> = files.iter().map(|file| format!("{file}: {}\n", advice(file))).collect();
     expect![[r#"
-        pointer.onnx: the file is not an ONNX model: git lfs install && git lfs pull (on Hugging Face: hf download REPOSITORY model.onnx)
-        page.onnx: the file is not an ONNX model: download the file itself: on GitHub the link called Raw, on Hugging Face /resolve/ in place of /blob/
-        checkpoint.onnx: the file is not an ONNX model: a checkpoint is loaded in PyTorch and exported: torch.onnx.export(model.eval(), (example,), "model.onnx", dynamo=True); an archive is unpacked
-        empty.onnx: the file is not an ONNX model: export or download it again; an interrupted download leaves such files
+        pointer.onnx: the file is not an ONNX model: download the file: git lfs install && git lfs pull (on Hugging Face: hf download REPOSITORY model.onnx)
+        page.onnx: the file is not an ONNX model: download the file itself: on GitHub with the "Raw" link, on Hugging Face with /resolve/ instead of /blob/
+        checkpoint.onnx: the file is not an ONNX model: unpack an archive; load a checkpoint in PyTorch and export the model: torch.onnx.export(model.eval(), (example,), "model.onnx", dynamo=True)
+        empty.onnx: the file is not an ONNX model: export or download it again; interrupted downloads leave empty files
         perceptron_cut.onnx: the file is not an ONNX model: export or download it again, and compare its length with that of the source
-        external_missing.onnx: weights outside of the file are not found: put the file at `ui-tests/models/weights/absent.bin`
-        opset_99.onnx: the file is of a newer version of ONNX: update onnx-embed: cargo update -p onnx-embed
-        two_makers.onnx: the file contradicts itself: python -c 'import onnx; onnx.checker.check_model("model.onnx", full_check=True)' names what is wrong
+        external_missing.onnx: external weights cannot be read: put the file at `ui-tests/models/weights/absent.bin`
+        opset_99.onnx: the file uses a newer version of ONNX: update onnx-embed: cargo update -p onnx-embed
+        two_makers.onnx: the file is inconsistent or damaged: check it: python -c 'import onnx; onnx.checker.check_model("model.onnx", full_check=True)'
     "#]].assert_eq(&lines.concat());
 }
 
@@ -88,15 +88,15 @@ fn a_model_that_compiles_has_things_to_know() {
     expect![[r#"
         m.onnx compiles
 
-        4 things to know
-           a size varies from call to call: `n`
-           GPUs compile kernels for sizes that they have not seen: warm_up(&[("NAME", SIZE)]) before the first request, or dims(NAME = SIZE) to fix one
-           1 node computes doubles
-           GPUs without them compute in single precision, and those that have them are slow: export the model in float32 (model.float() in PyTorch, X.astype(numpy.float32) for skl2onnx)
-           on a GPU a call waits for values of the device: 1 NonZero
-           each is a round trip of some 0.1 ms and more; in a browser call forward_async. `verify --device` counts them
-           1 initializer also as inputs: `w`
-           they are constants here; `inputs(NAME: [..])` makes one an input. Old exporters list all of them: keep_initializers_as_inputs=False leaves that out
+        4 warnings
+           a size is dynamic, and GPUs compile kernels for each new size: `n`
+           help: call warm_up(&[("NAME", SIZE)]) before the first request, or fix a size with dims(NAME = SIZE)
+           1 node computes in float64, which is slow on GPUs or computed in float32
+           help: export the model in float32: model.float() in PyTorch, X.astype(numpy.float32) for skl2onnx
+           on a GPU, a call reads values back from the device, at least 0.1 ms each: 1 NonZero
+           help: count the reads of a call with `cargo onnx-embed verify --device wgpu`; in a browser, use forward_async
+           an initializer is also an input: `w`
+           help: to set one at run time, use inputs(NAME: [..]), as initializers are compiled as constants; to remove this warning, export with keep_initializers_as_inputs=False
     "#]].assert_eq(&answer.out);
     assert_eq!(answer.code, 0);
 }
@@ -127,9 +127,9 @@ fn operators_of_the_host_make_a_call_wait() {
     expect![[r#"
         m.onnx compiles
 
-        1 thing to know
-           on a GPU a call waits for values of the device: 1 Det, 1 Multinomial, 1 com.microsoft.Inverse
-           each is a round trip of some 0.1 ms and more; in a browser call forward_async. `verify --device` counts them
+        1 warning
+           on a GPU, a call reads values back from the device, at least 0.1 ms each: 1 Det, 1 Multinomial, 1 com.microsoft.Inverse
+           help: count the reads of a call with `cargo onnx-embed verify --device wgpu`; in a browser, use forward_async
     "#]].assert_eq(&answer.out);
 }
 

@@ -10,13 +10,13 @@ fn a_model_of_the_repository() {
     let answer = run(&["inspect", "examples/mnist/mnist.onnx"]);
     expect![[r#"
         model  examples/mnist/mnist.onnx
-          IR version 9, ai.onnx 18, made by onnx-embed/examples/mnist
+          IR version 9, ai.onnx 18, produced by onnx-embed/examples/mnist
           graph `mnist`
         inputs
           image  float32[batch, 1, 28, 28]
         outputs
           probabilities  float32[batch, 10]
-        operators  11 nodes of 7 kinds
+        operators  7 in 11 nodes
                2  BatchNormalization
                2  Conv
                2  MaxPool
@@ -32,9 +32,9 @@ fn a_model_of_the_repository() {
                         64 B  norm2.weight [16]
                         64 B  norm2.bias [16]
         parameters  9.17 thousand in 37 kB
-        a call  7 nodes, 290 thousand multiply-adds, 31 kB of activations at most
-          of the simplified graph; convolutions, products, attention and recurrent operators count
-          with 1 for batch: --dim batch=N for another size
+        call  7 nodes, 290 thousand multiply-adds, at most 31 kB of activations
+          in the simplified graph; multiply-adds of convolutions, matrix products, attention and recurrent operators
+          for size 1 of batch; set another size with --dim batch=N
         compiles
     "#]]
     .assert_eq(&answer.out);
@@ -46,13 +46,13 @@ fn unsupported_operators_come_first_and_end_with_1() {
     let answer = on("inspect_unsupported", TWIST, &["inspect"]);
     expect![[r#"
         model  m.onnx
-          IR version 8, ai.onnx 17, acme 1, made by hand
+          IR version 8, ai.onnx 17, acme 1, produced by hand
           graph `main`
         inputs
           x  float32[N, 2]
         outputs
           y  float32[N, 2]
-        operators  2 nodes of 2 kinds
+        operators  2 in 2 nodes
                1  acme.Twist  unsupported
                1  Add
         weights  8 B in 1 tensor
@@ -63,11 +63,11 @@ fn unsupported_operators_come_first_and_end_with_1() {
 
           operator `acme.Twist` is not supported
             at node `y` (acme.Twist opset 1)
-            help: `acme` is a custom domain: rewrite the node with standard operators, or add a function that defines it to the model
+            help: rewrite the node with standard operators, or define the operator in the model, as a function of the domain `acme`
                   or bind it to a function: #[onnx(ops("acme.Twist" = crate::twist))], fn twist(x: Tensor<2>) -> Tensor<2>
 
-          model: IR version 8, ai.onnx 17, acme 1, made by hand
-        tip: cargo onnx-embed doctor m.onnx says what to export anew
+          model: IR version 8, ai.onnx 17, acme 1, produced by hand
+        help: `cargo onnx-embed doctor m.onnx` explains how to export the model again
     "#]].assert_eq(&answer.out);
     assert_eq!(answer.code, 1);
 }
@@ -133,10 +133,10 @@ fn several_models_are_a_line_each() {
     std::fs::write(folder.join("page.onnx"), "<!doctype html>").unwrap();
     let answer = run_in(&folder, &["inspect", "relu.onnx", "more", "page.onnx"]);
     expect![[r#"
-        model            operators     parameters  multiply-adds
-        relu.onnx                1              0              0  compiles
-        more/twist.onnx          2              2                 operator `acme.Twist` is not supported
-        page.onnx                                                 the file is a web page, not the model
+        model               nodes     parameters  multiply-adds
+        relu.onnx               1              0              0  compiles
+        more/twist.onnx         2              2                 operator `acme.Twist` is not supported
+        page.onnx                                                the file is a web page, not the model
         1 of 3 models compile
     "#]]
     .assert_eq(&answer.out);
