@@ -51,13 +51,12 @@ fn text(outcomes: &[Outcome]) -> String {
 
 const HEAD: &str = "# Operators
 
-Written by `BLESS=1 cargo test -p onnx-embed-conformance`; do not edit.
+The operators that onnx-embed supports. `BLESS=1 cargo test -p onnx-embed-conformance` generates this page; do not edit it.
 
-Versions are the opsets that changed the operator; each is read by its own rules. Element types are
-those of the inputs and outputs of cases that pass, one operator each.
-
-CPU and GPU list the kernels of our own that ran in these cases; all else is Burn's. `reads` says that
-the host computes a part of it and waits for values of the GPU, `may read` that it does in some cases.
+- *Versions* are the opsets that changed the operator. Each version is compiled with its own semantics.
+- *Element types* are those of inputs and outputs in the test cases that pass, each with this operator only.
+- *CPU* and *GPU* name the kernels of onnx-embed that ran in these cases. Burn computes everything else. `reads` means that the
+  host computes a part of the operator, for which a call waits for values of the GPU; `may read` means that some cases do.
 ";
 
 /// Returns the passing cases of each operator that contain only this operator.
