@@ -38,7 +38,7 @@ pub enum Error {
     WrongKind {
         /// Name of the input.
         name: &'static str,
-        /// ValueType that the model expects.
+        /// Type that the model expects.
         expected: ValueType,
         /// Description of the value.
         found: &'static str,
@@ -92,7 +92,7 @@ pub enum Error {
         asked: ElementType,
         /// Type of the elements; `None` if the value is not a tensor.
         found: Option<ElementType>,
-        /// ValueType of the value, such as `float32[2, 3]`.
+        /// Type of the value, such as `float32[2, 3]`.
         kind: String,
     },
     /// The number of files differs from the compiled model.

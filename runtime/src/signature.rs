@@ -7,7 +7,7 @@ use core::fmt;
 
 use crate::ElementType;
 
-/// Names and kinds of the inputs and outputs of a model.
+/// Names and types of the inputs and outputs of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {
     /// Inputs in the order of the file.
@@ -21,11 +21,11 @@ pub struct Signature {
 pub struct Port {
     /// Name in the file.
     pub name: &'static str,
-    /// ValueType of its value.
+    /// Type of its value.
     pub kind: ValueType,
 }
 
-/// The kind of an ONNX value.
+/// The type of an ONNX value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueType {
     /// A tensor, of rank 0 if there are no sizes: `float32[batch, 10]`, `int64`.
@@ -37,7 +37,7 @@ pub enum ValueType {
     },
     /// A tensor of unknown rank, for example an item of a sequence.
     Unranked(ElementType),
-    /// Any number of values of one kind, a `Vec`.
+    /// Any number of values of one type, a `Vec`.
     Sequence(&'static ValueType),
     /// A value that may be absent, an `Option`.
     Optional(&'static ValueType),
@@ -45,7 +45,7 @@ pub enum ValueType {
     Map {
         /// Type of the keys: strings, or integers of some width.
         key: ElementType,
-        /// ValueType of the values.
+        /// Type of the values.
         value: &'static ValueType,
     },
 }

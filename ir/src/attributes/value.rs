@@ -35,7 +35,7 @@ pub enum Attribute {
 }
 
 /// Derives [`Described`] for types whose fields are repeated, so that none is forgotten:
-/// `attributes!(struct Conv { window, groups })`, `attributes!(enum ElementClass { Max(ceil), Average })`. A field after a
+/// `attributes!(struct Conv { window, groups })`, `attributes!(enum PoolReduction { Max(ceil), Average })`. A field after a
 /// semicolon, a function that the others determine, is ignored.
 macro_rules! attributes {
     (struct $name:ident) => {

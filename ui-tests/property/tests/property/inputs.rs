@@ -4,7 +4,7 @@ use half::{bf16, f16};
 use onnx_embed::{DType, ElementType, Port, Size, TensorData, Value, ValueType, Values};
 use onnx_embed_property_graphs::Random;
 
-/// ValueType of inputs.
+/// Kind of inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mood {
     /// Every dynamic size is 3, and floats are between -3 and 3.

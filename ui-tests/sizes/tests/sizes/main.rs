@@ -38,7 +38,7 @@ const STACK: usize = 64 << 20;
 enum Outcome {
     /// The expected values, or an error if one is expected.
     Right,
-    /// ValueType of the fault and its description.
+    /// Kind of the fault and its description.
     Wrong(&'static str, String),
 }
 
