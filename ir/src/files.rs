@@ -178,7 +178,7 @@ impl Files {
         let start = match start.filter(inside) {
             Some(start) => start,
             None if bytes.is_empty() => 0,
-            None => return Err(Problem::new("a constant is outside the model file")),
+            None => return Err(Problem::defect("a constant is outside the model file")),
         };
         Ok(ByteRange { file: 0, start, bytes: bytes.clone() })
     }

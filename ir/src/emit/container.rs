@@ -74,7 +74,7 @@ impl Source<'_, '_> {
                 Ok(code!(Some(#value)))
             }
             (Some(from), to) => Ok(converted(self.whole(id), from, to)),
-            (None, _) => Err(Problem::new(format!("value `{}` has no type", values[id].name))),
+            (None, _) => Err(Problem::defect(format!("value `{}` has no type", values[id].name))),
         }
     }
 }

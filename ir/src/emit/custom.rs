@@ -33,7 +33,7 @@ impl Emit<'_, '_> {
     /// Returns the type of an argument with the type of `like`.
     pub fn argument_type(&self, like: Option<ValueId>) -> Result<Code, Problem> {
         let ty = like.and_then(|id| self.source.cx.values[id].ty.as_ref());
-        let ty = ty.ok_or_else(|| Problem::new("the type of an argument is unknown"))?;
+        let ty = ty.ok_or_else(|| Problem::defect("the type of an argument is unknown"))?;
         Ok(rust_type(ty, self.node.place))
     }
 

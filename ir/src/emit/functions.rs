@@ -41,7 +41,7 @@ impl Functions {
     /// Returns the constant that contains the function of an operator.
     pub fn constant(&mut self, kind: &str, ty: Code) -> Result<String, Problem> {
         let path = self.paths.get(kind).cloned();
-        let path = path.ok_or_else(|| Problem::new("the operator is not bound to a function"))?;
+        let path = path.ok_or_else(|| Problem::defect("the operator is not bound to a function"))?;
         let key = (kind.to_owned(), ty);
         if let Some(name) = self.by_type.get(&key) {
             return Ok(name.clone());

@@ -160,7 +160,7 @@ impl Source<'_, '_> {
             return Ok(self.whole(id));
         };
         if tensor.dtype.kind() == ElementClass::String {
-            return Err(Problem::new("a string tensor cannot be on a device"));
+            return Err(Problem::defect("a string tensor cannot be on a device"));
         }
         if self.loading {
             return self.loaded(id).map(whole);

@@ -119,7 +119,7 @@ impl Emit<'_, '_> {
     /// Returns the type of a value of the node or of its blocks.
     pub fn type_of(&self, id: ValueId) -> Result<&Type, Problem> {
         let value = &self.source.cx.values[id];
-        let untyped = || Problem::new(format!("value `{}` has no type", value.name));
+        let untyped = || Problem::defect(format!("value `{}` has no type", value.name));
         value.ty.as_ref().ok_or_else(untyped)
     }
 

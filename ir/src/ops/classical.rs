@@ -104,7 +104,7 @@ pub fn tell(cx: &mut Infer<'_>, labels: &Labels, rows: Dim, scores: usize) {
 /// Returns the name of a list in the table of weights.
 pub fn name(cx: &mut Emit<'_, '_>, list: Kept) -> Result<Code, Problem> {
     let name = cx.list(list.input);
-    name.ok_or_else(|| Problem::new("a list attribute is not stored as a constant"))
+    name.ok_or_else(|| Problem::defect("a list attribute is not stored as a constant"))
 }
 
 /// Returns the name of an optional list, as an `Option` in the generated code.

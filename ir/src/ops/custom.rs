@@ -160,7 +160,7 @@ impl Operator for Custom {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let Ok(results) = &self.binding else {
-            return Err(Problem::new("the operator is not bound to a function"));
+            return Err(Problem::defect("the operator is not bound to a function"));
         };
         cx.may_fail();
         let mut parameters = Vec::new();

@@ -101,7 +101,7 @@ impl Operator for Constant {
     }
 
     fn emit(&self, _: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        Err(Problem::new("the elements of the constant do not match its type"))
+        Err(Problem::new("the elements of the constant do not match its type").inconsistent())
     }
 }
 

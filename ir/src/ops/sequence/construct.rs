@@ -65,7 +65,7 @@ impl Operator for Empty {
     }
 
     fn emit(&self, _: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        Err(Problem::new("an empty sequence is computed at compile time"))
+        Err(Problem::defect("an empty sequence is computed at compile time"))
     }
 }
 

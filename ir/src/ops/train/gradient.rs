@@ -108,7 +108,7 @@ impl Operator for Number {
     }
 
     fn emit(&self, _: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        Err(Problem::new("a constant number is computed at compile time"))
+        Err(Problem::defect("a constant number is computed at compile time"))
     }
 }
 

@@ -59,7 +59,7 @@ impl Writing {
     ) -> Result<BTreeMap<String, String>, Problem> {
         let graph = text::graph(&format!("g () => () {{ {text} }}"));
         let graph =
-            graph.map_err(|error| Problem::new(format!("the rule of a derivative is invalid: {error}")))?;
+            graph.map_err(|error| Problem::defect(format!("the rule of a derivative is invalid: {error}")))?;
         let mut nodes = graph.node;
         nodes.reverse();
         nodes.retain(|node| {
