@@ -14,7 +14,7 @@ use crate::random::*;
 use crate::roi::*;
 use crate::small::{Small, to_small, to_small_async};
 use crate::testing::{bool, events, float, has, int, noise, on_each, same};
-use crate::{arg_max::*, top_k::*};
+use crate::top_k::*;
 
 /// `waits!(f g(x, y))`: `g` is the async version of `f`. One result, or the first of several.
 macro_rules! waits {
