@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use onnx_embed_ir::options::Options;
 use onnx_embed_ir::proto::{GraphProto, ModelProto};
-use onnx_embed_ir::types::Place;
+use onnx_embed_ir::types::Placement;
 use prost::Message;
 
 pub use random::Random;
@@ -204,5 +204,5 @@ fn steering(graph: &GraphProto, opset: i64) -> Vec<String> {
     };
     let inputs = model.graph.body.inputs.iter();
     let inputs = inputs.map(|&id| &model.graph.values[id]);
-    inputs.filter(|value| value.place == Place::Host).map(|value| value.name.clone()).collect()
+    inputs.filter(|value| value.place == Placement::Host).map(|value| value.name.clone()).collect()
 }
