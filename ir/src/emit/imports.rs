@@ -23,6 +23,7 @@ const IMPORTS: &[(&[&str], &[&str])] = &[
             "Signature",
             "Size",
             "Tensor",
+            "ValueType",
             "Values",
         ],
     ),
