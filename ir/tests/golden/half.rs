@@ -4,7 +4,7 @@ pub use model_onnx::{Model, ModelInput, ModelOutput};
 mod model_onnx {
     use ::onnx_embed::{
         burn, Bool, DType, Device, ElementType, Error, Metadata, OnnxModel, Parameter,
-        Port, Signature, Size, Tensor, Values,
+        Port, Signature, Size, Tensor, ValueType, Values,
     };
     use ::onnx_embed::__private::{
         Outputs, attempt, attempt_async, device, embedded, entry, exit, from_file,

@@ -4,7 +4,7 @@ pub use model_onnx::{Model, ModelOutput};
 mod model_onnx {
     use ::onnx_embed::{
         burn, Array, Device, ElementType, Error, Metadata, OnnxModel, Parameter, Port,
-        Signature, Size, Tensor, Values,
+        Signature, Size, Tensor, ValueType, Values,
     };
     use ::onnx_embed::__private::{
         Anchor, Outputs, String, attempt, attempt_async, device, embedded, entry,

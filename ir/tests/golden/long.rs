@@ -4,7 +4,7 @@ pub use model_onnx::Model;
 mod model_onnx {
     use ::onnx_embed::{
         burn, Device, ElementType, Error, Metadata, OnnxModel, Parameter, Port,
-        Signature, Size, Tensor, Values,
+        Signature, Size, Tensor, ValueType, Values,
     };
     use ::onnx_embed::__private::{
         Activation, Outputs, attempt, attempt_async, device, embedded, entry, from_file,

@@ -4,7 +4,7 @@ pub use model_onnx::{Model, ModelInput, ModelOutput};
 mod model_onnx {
     use ::onnx_embed::{
         burn, Array, DType, Device, ElementType, Error, Int, Metadata, OnnxModel,
-        Parameter, Port, Signature, Size, Tensor, Values,
+        Parameter, Port, Signature, Size, Tensor, ValueType, Values,
     };
     use ::onnx_embed::__private::{
         Anchor, Node, Outputs, attempt, attempt_async, device, embedded, entry,

@@ -4,7 +4,7 @@ pub use model_onnx::{Model, ModelInput};
 mod model_onnx {
     use ::onnx_embed::{
         burn, Array, Device, ElementType, Error, Int, Metadata, OnnxModel, Parameter,
-        Port, Signature, Size, Tensor, Values,
+        Port, Signature, Size, Tensor, ValueType, Values,
     };
     use ::onnx_embed::__private::{
         Activation, Node, Outputs, attempt, attempt_async, device, embedded, entry,

@@ -4,7 +4,7 @@ pub use model_onnx::{Model, ModelInput, ModelOutput};
 mod model_onnx {
     use ::onnx_embed::{
         burn, DType, Device, ElementType, Error, Int, Metadata, OnnxModel, Parameter,
-        Port, Signature, Size, Tensor, Values,
+        Port, Signature, Size, Tensor, ValueType, Values,
     };
     use ::onnx_embed::__private::{
         Node, Outputs, attempt, attempt_async, device, embedded, entry, from_file, ops,

@@ -213,7 +213,7 @@ fn sizes_that_contradict_each_other() {
         ("thin", three().into(), "squeezed (Squeeze): expected axis 0 of shape [3, 2] to have size 1"),
         ("shape", ints(&[3, -1]), "reshaped (Reshape): cannot reshape [2, 2] to [3, 1]"),
         ("target", ints(&[2]), "expanded (Expand): shapes [3] and [2] do not broadcast"),
-        ("filled", ints(&[-1]), "filled (ConstantOfShape): expected a nonnegative size, found -1"),
+        ("filled", ints(&[-1]), "filled (ConstantOfShape): expected a non-negative size, found -1"),
         ("k", ints(&[4]), "top (TopK): expected `k` of at most 3, found 4"),
         (
             "parts",

@@ -155,27 +155,27 @@ fn loops_that_collect_too_much() {
 
 #[test]
 fn sizes_that_onnx_runtime_refuses() {
-    check("expanded", ints(&[-1, 1, 1]), ("expand", "Expand"), "expected a nonnegative size, found -1");
-    check("reshaped", ints(&[-2, 4]), ("reshape", "Reshape"), "expected a nonnegative size, found -2");
-    check("reshaped", ints(&[-1, -1]), ("reshape", "Reshape"), "expected a nonnegative size, found -1");
-    check("filled", ints(&[-1, 1]), ("fill", "ConstantOfShape"), "expected a nonnegative size, found -1");
-    check("repeats", ints(&[1, 1, -1]), ("tile", "Tile"), "expected a nonnegative size, found -1");
+    check("expanded", ints(&[-1, 1, 1]), ("expand", "Expand"), "expected a non-negative size, found -1");
+    check("reshaped", ints(&[-2, 4]), ("reshape", "Reshape"), "expected a non-negative size, found -2");
+    check("reshaped", ints(&[-1, -1]), ("reshape", "Reshape"), "expected a non-negative size, found -1");
+    check("filled", ints(&[-1, 1]), ("fill", "ConstantOfShape"), "expected a non-negative size, found -1");
+    check("repeats", ints(&[1, 1, -1]), ("tile", "Tile"), "expected a non-negative size, found -1");
     for pads in [[i64::MIN, 0], [-5, 0], [-3, -3]] {
         check("pads", ints(&pads), ("pad", "Pad"), "along axis 0 of size 4");
         check("reflected", ints(&pads), ("reflect", "Pad"), "along axis 0 of size 4");
     }
-    check("size", ints(&[1, 1, 2, -1]), ("size", "Resize"), "expected a nonnegative size, found -1");
+    check("size", ints(&[1, 1, 2, -1]), ("size", "Resize"), "expected a non-negative size, found -1");
     for scale in [-1.0, 0.0, f32::NAN, f32::INFINITY] {
         let reason = format!("expected a positive finite scale, found {scale}");
         check("scale", floats(&[1.0, 1.0, 1.0, scale]), ("scale", "Resize"), &reason);
     }
-    check("depth", one(-1i64), ("hot", "OneHot"), "expected a nonnegative size, found -1");
+    check("depth", one(-1i64), ("hot", "OneHot"), "expected a non-negative size, found -1");
     for limit in [f32::NAN, f32::INFINITY] {
         check("limit", one(limit), ("range", "Range"), "expected a finite range");
     }
     check("step", one(f32::NAN), ("range", "Range"), "expected a finite range");
     check("step", one(0f32), ("range", "Range"), "expected a nonzero step");
-    check("hann", one(-1i64), ("hann", "HannWindow"), "expected a nonnegative size, found -1");
+    check("hann", one(-1i64), ("hann", "HannWindow"), "expected a non-negative size, found -1");
     for length in [-1i64, 0] {
         let reason = format!("expected a positive length, found {length}");
         check("length", one(length), ("dft", "DFT"), &reason);
@@ -183,11 +183,11 @@ fn sizes_that_onnx_runtime_refuses() {
         check("apart", one(length), ("stft", "STFT"), &reason);
         check("frame", one(length), ("stft", "STFT"), &reason);
     }
-    check("bands", one(-1i64), ("mel", "MelWeightMatrix"), "expected a nonnegative size, found -1");
-    check("grid", ints(&[1, 1, 4, -1]), ("grid", "AffineGrid"), "expected a nonnegative size, found -1");
-    check("unpooled", ints(&[1, 1, -5]), ("unpool", "MaxUnpool"), "expected a nonnegative size, found -5");
-    check("texts", ints(&[-1]), ("text", "Expand"), "expected a nonnegative size, found -1");
-    check("pixels", ints(&[-2, 2]), ("image", "Col2Im"), "expected a nonnegative size, found -2");
+    check("bands", one(-1i64), ("mel", "MelWeightMatrix"), "expected a non-negative size, found -1");
+    check("grid", ints(&[1, 1, 4, -1]), ("grid", "AffineGrid"), "expected a non-negative size, found -1");
+    check("unpooled", ints(&[1, 1, -5]), ("unpool", "MaxUnpool"), "expected a non-negative size, found -5");
+    check("texts", ints(&[-1]), ("text", "Expand"), "expected a non-negative size, found -1");
+    check("pixels", ints(&[-2, 2]), ("image", "Col2Im"), "expected a non-negative size, found -2");
 }
 
 /// Runs the requests in a process with 4 GiB of address space, where large allocations fail.

@@ -107,14 +107,14 @@ fn intermediate_results_above_the_memory_limit() {
         ("weight", zeros(&[1, 4, 3, 3]).into()),
         ("offset", zeros(&[1, 18, 64, 64]).into()),
     ];
-    check(moved, "moved/DeformConv", "shape [1, 4, 9, 4096] takes");
+    check(moved, "moved/DeformConv", "shape [1, 4, 9, 4096] requires");
     let read = vec![
         ("x", zeros(&[1, 64, 3, 3]).into()),
         ("weight", zeros(&[1, 64, 3, 3]).into()),
         ("offset", zeros(&[1, 18, 1, 1]).into()),
         ("grid", zeros(&[1, 64, 64, 2]).into()),
     ];
-    check(read, "read/GridSample", "shape [1, 64, 64, 64] takes");
+    check(read, "read/GridSample", "shape [1, 64, 64, 64] requires");
     let long = || vec![("query", zeros(&[1, 1, 2000, 4]).into()), ("key", zeros(&[1, 1, 2000, 4]).into())];
     let found = answer(long());
     assert!(
@@ -126,5 +126,5 @@ fn intermediate_results_above_the_memory_limit() {
         texts[0] = text;
         vec![("texts", Array::vector(texts).into())]
     };
-    check(texts("a".repeat(100)), "tokens/Tokenizer", "shape [1000, 100] takes");
+    check(texts("a".repeat(100)), "tokens/Tokenizer", "shape [1000, 100] requires");
 }

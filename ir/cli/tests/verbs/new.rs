@@ -92,7 +92,7 @@ fn labels_of_the_file_stand_beside_the_best_scores() {
 
         use onnx_embed::{Device, Tensor};
 
-        /// What the file calls its classes.
+        /// Class names from the model.
         const LABELS: [&str; 2] = ["cat", "dog"];
 
         fn main() {
@@ -102,7 +102,7 @@ fn labels_of_the_file_stand_beside_the_best_scores() {
             let x = Tensor::<2>::zeros([1, 2], &device);
             let output = model.forward(x);
             // `scores`: float32[n, 2]
-            let scores = output.into_data().try_to_vec::<f32>().expect("`scores` is of floats");
+            let scores = output.into_data().try_to_vec::<f32>().expect("`scores` has type float32");
             let mut best: Vec<usize> = (0..LABELS.len()).collect();
             best.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
             for class in best.into_iter().take(3) {
@@ -159,7 +159,7 @@ fn sizes_that_are_asked_for_and_inputs_of_every_kind() {
     .assert_eq(&main);
     let again = run_in(&folder, &["new", "Kinds.onnx"]);
     expect![[r#"
-        error: `kinds` is there already and not empty
+        error: `kinds` is not empty, expected a new or empty folder
     "#]]
     .assert_eq(&again.err);
 }
@@ -242,7 +242,7 @@ fn external_data_with_hidden_names_or_the_names_of_others_is_refused() {
     std::fs::rename(folder.join("m.onnx"), folder.join("two words.onnx")).unwrap();
     let answer = run_in(&folder, &["new", "two words.onnx", "crate"]);
     expect![[r#"
-        error: external data `Two_Words.onnx` has the name of another file of the crate: rename it
+        error: external data `Two_Words.onnx` has the same name as another file of the crate; rename it
     "#]]
     .assert_eq(&answer.err);
     assert!(!folder.join("crate").exists());

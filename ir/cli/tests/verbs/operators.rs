@@ -11,7 +11,8 @@ fn one_with_its_versions_and_its_specification() {
     expect![[r#"
         Gemm  product
           versions  1, 6, 7, 9, 11, 13
-          takes     2 to 3 inputs, makes 1 output
+          inputs    2 to 3
+          outputs   1
           https://onnx.ai/onnx/operators/onnx__Gemm.html
     "#]]
     .assert_eq(&answer.out);
@@ -23,8 +24,8 @@ fn one_that_is_not_there_has_neighbours_and_an_error() {
     let answer = run(&["operators", "Relux"]);
     let (message, report) = answer.out.split_once("a model that uses it does not compile:").unwrap();
     expect![[r#"
-        there is no operator `Relux`
-          operators of nearly this name: Relu
+        unknown operator `Relux`
+          operators with similar names: Relu
     "#]]
     .assert_eq(message);
     assert!(report.contains("operator `Relux` is not supported"));

@@ -170,7 +170,7 @@ fn what_cannot_be_compiled_is_drawn_as_far_as_it_was_read() {
 fn a_file_of_another_name_says_which_forms_there_are() {
     let answer = run(&["view", "examples/mnist/mnist.onnx", "-o", "graph.png"]);
     expect![[r#"
-        error: `graph.png` says no form: end it in .svg, .html, .mermaid, .dot or .json, or give --format
+        error: unknown format of `graph.png`, expected .svg, .html, .mermaid, .dot or .json; or specify `--format`
     "#]]
     .assert_eq(&answer.err);
     assert_eq!(answer.code, 2);
