@@ -58,8 +58,8 @@ impl Writing {
         names: impl Fn(&str) -> Option<String>,
     ) -> Result<BTreeMap<String, String>, Problem> {
         let graph = text::graph(&format!("g () => () {{ {text} }}"));
-        let graph =
-            graph.map_err(|error| Problem::defect(format!("the rule of a derivative is invalid: {error}")))?;
+        let graph = graph
+            .map_err(|error| Problem::defect(format!("the rule of a derivative is invalid: {error}")))?;
         let mut nodes = graph.node;
         nodes.reverse();
         nodes.retain(|node| {
