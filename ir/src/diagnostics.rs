@@ -12,10 +12,11 @@ pub use text::{plain, shortened, shown};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     message: String,
-    help: Option<String>,
+    help: Option<Box<str>>,
     site: Option<Site>,
     cure: Option<Cure>,
-    topic: Topic,
+    /// In a box, as errors should be small.
+    topic: Box<Topic>,
 }
 
 /// Subject of a problem, for programs that explain it.
@@ -104,7 +105,7 @@ impl Problem {
             help: None,
             site: None,
             cure: None,
-            topic: Topic::Node,
+            topic: Box::default(),
         }
     }
 
@@ -126,7 +127,7 @@ impl Problem {
     /// Adds an instruction that solves the problem.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(text::message(help.into()));
+        self.help = Some(text::message(help.into()).into());
         self
     }
 
@@ -145,7 +146,7 @@ impl Problem {
     /// Sets the subject of the problem.
     #[must_use]
     pub fn about(self, topic: Topic) -> Self {
-        Problem { topic, ..self }
+        Problem { topic: Box::new(topic), ..self }
     }
 
     /// Records the name in the caller's options that is wrong.
