@@ -30,7 +30,7 @@ mod sizes;
 pub mod text;
 pub mod train;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
 use declaration::families;
@@ -95,29 +95,29 @@ fn rows(domain: &str, name: &str) -> &'static [&'static Row] {
     found.map(Vec::as_slice).unwrap_or_default()
 }
 
+/// Properties of the operators that files or rules contain.
+static FACTS: LazyLock<BTreeMap<String, Facts>> = LazyLock::new(|| {
+    let rows = all().chain(product::matmul::WRITTEN);
+    let written = [
+        (attention::joined::KIND, attention::joined::FACTS),
+        (normalize::channels::KIND, normalize::channels::FACTS),
+    ];
+    let written = written.map(|(kind, facts)| (kind.to_owned(), facts));
+    rows.map(|row| (row.kind(), row.facts)).chain(written).collect()
+});
+
 /// Returns the properties of an operator type, which rules and passes may rely on.
 pub fn facts(kind: &str) -> Facts {
-    static FACTS: LazyLock<HashMap<String, Facts>> = LazyLock::new(|| {
-        let rows = all().chain(product::matmul::WRITTEN);
-        let written = [
-            (attention::joined::KIND, attention::joined::FACTS),
-            (normalize::channels::KIND, normalize::channels::FACTS),
-        ];
-        let written = written.map(|(kind, facts)| (kind.to_owned(), facts));
-        rows.map(|row| (row.kind(), row.facts)).chain(written).collect()
-    });
     FACTS.get(kind).copied().unwrap_or_default()
 }
 
 /// Returns the operators of a class, as rules name it: those with one of the [`Facts`].
 pub fn class(name: &str) -> Option<Vec<&'static str>> {
-    static KINDS: LazyLock<Vec<(String, Facts)>> =
-        LazyLock::new(|| all().map(|row| (row.kind(), row.facts)).collect());
     let belongs: fn(&Facts) -> bool = match name {
         "activation" => |facts| facts.activation,
         _ => return None,
     };
-    let members = KINDS.iter().filter(|(_, facts)| belongs(facts));
+    let members = FACTS.iter().filter(|(_, facts)| belongs(facts));
     Some(members.map(|(kind, _)| kind.as_str()).collect())
 }
 

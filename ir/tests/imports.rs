@@ -2,6 +2,8 @@
 //!
 //! A file imports another one if it names an item of that file. A re-exported item belongs to the file that defines it.
 
+mod source;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
@@ -9,9 +11,11 @@ use std::{
 };
 
 use syn::{
-    Attribute, Item, ItemUse, UseTree,
+    Item, ItemUse, UseTree,
     visit::{self, Visit},
 };
+
+use source::is_test;
 
 /// Maximum number of files of a circle.
 const LARGEST: usize = 10;
@@ -120,15 +124,6 @@ impl Visit<'_> for Names {
         }
         visit::visit_path(self, path);
     }
-}
-
-fn is_test(attributes: &[Attribute]) -> bool {
-    attributes.iter().any(|attribute| {
-        let list = attribute.meta.require_list().ok().filter(|list| list.path.is_ident("cfg"));
-        list.is_some_and(|list| {
-            list.tokens.to_string().split(|c: char| !c.is_alphabetic()).any(|word| word == "test")
-        })
-    })
 }
 
 /// Returns the paths of a `use` item.

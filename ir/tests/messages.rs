@@ -5,6 +5,8 @@
 //! A message is every string literal of several words that reaches a user or a caller: diagnostics, errors,
 //! panics, the output and the help of the command line, and the documentation in generated code.
 
+mod source;
+
 use std::{fmt::Write, fs, path::Path};
 
 use proc_macro2::{TokenStream, TokenTree};
@@ -12,6 +14,8 @@ use syn::{
     Attribute, Expr, ExprMethodCall, Field, Item, Lit, LitStr, Macro, Meta, Variant,
     visit::{self, Visit},
 };
+
+use source::is_test;
 
 /// The first files of crates with messages.
 const CRATES: [&str; 7] = [
@@ -55,7 +59,7 @@ struct Messages {
     /// Each message with its help, in their order.
     texts: Vec<(String, String)>,
     is_help: bool,
-    /// Whether documentation comments are output, as those of the arguments of the command line.
+    /// Set within types of clap, whose documentation comments are the help of the command line.
     documented: bool,
     /// Modules in files of their own, except tests.
     modules: Vec<String>,
@@ -255,7 +259,7 @@ impl Visit<'_> for Messages {
             Item::Macro(item) => return self.add_tokens(item.mac.tokens.clone(), false),
             _ => return visit::visit_item(self, item),
         };
-        if attributes.iter().any(|attribute| attribute.path().is_ident("cfg") && is_test(attribute)) {
+        if is_test(attributes) {
             return;
         }
         if let Item::Mod(module) = item
@@ -323,11 +327,4 @@ impl Visit<'_> for Messages {
             _ => call.args.iter().for_each(|argument| self.visit_expr(argument)),
         }
     }
-}
-
-/// Whether `#[cfg(..)]` names tests.
-fn is_test(attribute: &Attribute) -> bool {
-    attribute.meta.require_list().is_ok_and(|list| {
-        list.tokens.to_string().split(|c: char| !c.is_alphabetic()).any(|word| word == "test")
-    })
 }

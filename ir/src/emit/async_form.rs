@@ -68,7 +68,7 @@ pub fn async_form(code: &Code, layer: &Layer, structs: &Structs) -> Option<Code>
 struct Fold<'a> {
     layer: &'a Layer,
     structs: &'a Structs,
-    /// Whether the code that was converted so far reads from the device.
+    /// Set when code that reads from the device was converted.
     reads: bool,
 }
 

@@ -50,7 +50,7 @@ pub fn required(a: &Attributes<'_>, name: &str) -> Result<Kept, Problem> {
     list.ok_or_else(|| missing(name))
 }
 
-/// Returns the problem of two attributes, exactly one of which must be present.
+/// Returns the problem of two alternative attributes if both are present, or neither.
 pub fn not_one_of(names: [&str; 2], has_both: bool) -> Problem {
     let [first, second] = names;
     let found = if has_both { "both" } else { "neither" };
