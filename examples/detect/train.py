@@ -25,7 +25,7 @@ KINDS = ["star", "heart", "arrow", "ring"]
 SIDE, STRIDE = 160, 8
 CELLS = SIDE // STRIDE
 SCENES, STEPS, BATCH = 4_000, 2_000, 16
-CENTRES = (np.stack(np.mgrid[0:CELLS, 0:CELLS][::-1], -1).reshape(-1, 2) + 0.5).astype(np.float32) * STRIDE
+CENTERS = (np.stack(np.mgrid[0:CELLS, 0:CELLS][::-1], -1).reshape(-1, 2) + 0.5).astype(np.float32) * STRIDE
 
 
 def forward(ops, x):
@@ -74,10 +74,10 @@ def scene(random):
     image, found = background(random, SIDE, SIDE), []
     for _ in range(random.integers(2, 7)):
         radius = random.uniform(12, 30)
-        centre = random.uniform(radius, SIDE - radius, 2)
-        if all(np.abs(centre - other).max() > radius + size for other, size in found_places(found)):
+        center = random.uniform(radius, SIDE - radius, 2)
+        if all(np.abs(center - other).max() > radius + size for other, size in found_places(found)):
             kind = random.integers(len(KINDS))
-            found.append((kind, place(image, random, KINDS[kind], centre, radius)))
+            found.append((kind, place(image, random, KINDS[kind], center, radius)))
     grain = random.uniform(0, 0.04)
     return (np.clip(image + random.normal(0, grain, image.shape), 0, 1) * 255).astype(np.uint8), found
 
@@ -94,8 +94,8 @@ def targets(count, random):
         image, found = scene(random)
         images.append(image.transpose(2, 0, 1))
         for kind, (left, top, right, bottom) in found:
-            sides = np.stack([*(CENTRES - [left, top]).T, *([right, bottom] - CENTRES).T])
-            offset = np.abs(CENTRES - [(left + right) / 2, (top + bottom) / 2]).max(1)
+            sides = np.stack([*(CENTERS - [left, top]).T, *([right, bottom] - CENTERS).T])
+            offset = np.abs(CENTERS - [(left + right) / 2, (top + bottom) / 2]).max(1)
             inside = (sides.min(0) > 0) & (offset < 0.3 * max(right - left, bottom - top))
             kinds[number, inside] = kind
             edges[number][:, inside] = sides[:, inside]
@@ -117,8 +117,8 @@ def export(weights, path):
     parts = constant("parts", np.array([len(KINDS), 2, 2]))
     ops.nodes.append(_split(found, parts))
     distances = [ops.node("Mul", [ops.node("Exp", [x]), constant("stride", np.float32(STRIDE))]) for x in ("lt", "rb")]
-    centres = constant("centres", CENTRES.T)
-    corners = [ops.node("Sub", [centres, distances[0]]), ops.node("Add", [centres, distances[1]])]
+    centers = constant("centres", CENTERS.T)
+    corners = [ops.node("Sub", [centers, distances[0]]), ops.node("Add", [centers, distances[1]])]
     boxes = ops.node("Transpose", [ops.node("Concat", corners, axis=0)], perm=[1, 0])
     # Of each cell the likeliest kind alone, so that one object is not found as two kinds.
     likeliest = ops.node("ArgMax", ["logits"], axis=0, keepdims=0)

@@ -2,7 +2,7 @@
 
     python3 examples/embeddings/fetch.py
 
-Both packages are under the licence Apache 2.0. What is there with the right hash is not fetched again.
+Both packages are under the license Apache 2.0. What is there with the right hash is not fetched again.
 """
 
 import hashlib

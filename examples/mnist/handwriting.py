@@ -1,7 +1,7 @@
 """Digits written by a simulated hand.
 
 Every digit is a few pen strokes: curves through control points. A sample moves the points, bends and slants
-the whole, scales it to a 20x20 box, centres it by mass in 28x28 as MNIST does, and inks it, white on black.
+the whole, scales it to a 20x20 box, centers it by mass in 28x28 as MNIST does, and inks it, white on black.
 Requires numpy.
 """
 
@@ -146,8 +146,8 @@ def _spline(indices, steps, width):
     mix = [-t + 2 * t**2 - t**3, 2 - 5 * t**2 + 3 * t**3, t + 4 * t**2 - 3 * t**3, t**3 - t**2]
     rows = np.zeros((steps, width))
     for offset, weight in zip((-1, 0, 1, 2), mix):
-        neighbour = np.clip(segment + offset, 0, len(indices) - 1)
-        np.add.at(rows, (np.arange(steps), np.array(indices)[neighbour]), weight / 2)
+        neighbor = np.clip(segment + offset, 0, len(indices) - 1)
+        np.add.at(rows, (np.arange(steps), np.array(indices)[neighbor]), weight / 2)
     return rows
 
 
@@ -173,8 +173,8 @@ def _ink(points, random):
     radius = random.uniform(0.55, 2.3, (count, 1))
     low, high = points.min(1, keepdims=True), points.max(1, keepdims=True)
     scale = (BOX - 2 * radius[..., None]) / (high - low).max(2, keepdims=True)
-    centre = (SIDE - 1) / 2 + random.normal(0, 0.4, (count, 1, 2))
-    points = (points - points.mean(1, keepdims=True)) * scale + centre
+    center = (SIDE - 1) / 2 + random.normal(0, 0.4, (count, 1, 2))
+    points = (points - points.mean(1, keepdims=True)) * scale + center
     way = np.linspace(0, 1, STEPS)
     swing = random.uniform(0, 0.25, (count, 1))
     pressure = 1 + swing * np.sin(random.uniform(2, 9, (count, 1)) * way + random.uniform(0, 6.3, (count, 1)))

@@ -67,7 +67,7 @@ class Conv:
 
 
 class Norm:
-    """Batch normalisation over all but the last axis."""
+    """Batch normalization over all but the last axis."""
 
     def __init__(self, channels):
         self.weight, self.bias = np.ones(channels, np.float32), np.zeros(channels, np.float32)

@@ -80,9 +80,9 @@ def render(text, random):
     width = mask.width * height / mask.height * random.uniform(0.9, 1.1)
     mask = mask.resize((round(width), height), Image.Resampling.BOX)
     mask = mask.filter(ImageFilter.GaussianBlur(random.uniform(0, 0.05) * height / 2))
-    grey = photograph(np.asarray(mask, np.float32) / 255, random)
-    scaled = Image.fromarray(grey).resize((round(width * HEIGHT / height), HEIGHT), Image.Resampling.BILINEAR)
-    return normalised(np.asarray(scaled, np.float32))
+    gray = photograph(np.asarray(mask, np.float32) / 255, random)
+    scaled = Image.fromarray(gray).resize((round(width * HEIGHT / height), HEIGHT), Image.Resampling.BILINEAR)
+    return normalized(np.asarray(scaled, np.float32))
 
 
 def photograph(ink, random):
@@ -91,14 +91,14 @@ def photograph(ink, random):
     paper, dark = random.uniform(150, 255), random.uniform(0, 90)
     y, x = np.mgrid[0:height, 0:width] / max(height, width)
     shadow = 1 - random.uniform(0, 0.15) * np.abs(x * random.uniform(-1, 1) + y * random.uniform(-1, 1))
-    grey = (paper + (dark - paper) * ink) * shadow + random.normal(0, random.uniform(0, 12), ink.shape)
-    return np.clip(grey, 0, 255).astype(np.uint8)
+    gray = (paper + (dark - paper) * ink) * shadow + random.normal(0, random.uniform(0, 12), ink.shape)
+    return np.clip(gray, 0, 255).astype(np.uint8)
 
 
-def normalised(grey):
+def normalized(gray):
     """0 for the median, which is paper, and 1 for the darkest fiftieth. `src/page.rs` does the same."""
-    paper, dark = np.percentile(grey, [50, 2])
-    return np.clip((paper - grey) / max(paper - dark, 1), 0, 1)
+    paper, dark = np.percentile(gray, [50, 2])
+    return np.clip((paper - gray) / max(paper - dark, 1), 0, 1)
 
 
 def page(lines, random, font="SansMono", size=22, blur=0.6):

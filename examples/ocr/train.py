@@ -124,8 +124,8 @@ def samples():
         (HERE / "pages" / f"{name}.txt").write_text("".join(" ".join(text.split()) + "\n" for text in lines if text))
     texts, pictures = zip(*(line(random) for _ in range(24)))
     rows = [np.pad(picture, [(8, 8), (16, 16 + WIDTH - picture.shape[1])]) for picture in pictures]
-    grey = Image.fromarray((235 - 200 * np.concatenate(rows)).astype(np.uint8)).quantize(32)
-    grey.save(HERE / "pages" / "unseen.png", optimize=True)
+    gray = Image.fromarray((235 - 200 * np.concatenate(rows)).astype(np.uint8)).quantize(32)
+    gray.save(HERE / "pages" / "unseen.png", optimize=True)
     (HERE / "pages" / "unseen.txt").write_text("".join(text + "\n" for text in texts))
 
 

@@ -16,7 +16,7 @@ RUNNING_SHARE = 0.02
 
 
 class Compute:
-    """Computes with JAX. Weights that are missing are initialised."""
+    """Computes with JAX. Weights that are missing are initialized."""
 
     def __init__(self, weights, random=None, training=False):
         self.weights, self.random, self.training = weights, random, training

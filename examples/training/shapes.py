@@ -1,4 +1,4 @@
-"""Pictures of coloured shapes before textured backgrounds, and line drawings of the same shapes."""
+"""Pictures of colored shapes before textured backgrounds, and line drawings of the same shapes."""
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
@@ -59,24 +59,24 @@ def background(random, height, width):
     return first + strength * mix[..., None] * (second - first)
 
 
-def place(image, random, kind, centre, radius):
-    """Draws a shape of any colour and angle into `image` and gives its box: left, top, right, bottom."""
+def place(image, random, kind, center, radius):
+    """Draws a shape of any color and angle into `image` and gives its box: left, top, right, bottom."""
     height, width = image.shape[:2]
     mask = Image.new("L", (width * SMOOTH, height * SMOOTH))
-    points = _transform(outline(kind), random, radius) + centre
+    points = _transform(outline(kind), random, radius) + center
     draw = ImageDraw.Draw(mask)
     draw.polygon([tuple(point) for point in points * SMOOTH], fill=255)
     if kind == "ring":
-        hole = (points - centre) * random.uniform(0.45, 0.65) + centre
+        hole = (points - center) * random.uniform(0.45, 0.65) + center
         draw.polygon([tuple(point) for point in hole * SMOOTH], fill=0)
     alpha = np.asarray(mask.resize((width, height), Image.Resampling.BOX))[..., None] / 255
     left, top = np.clip(points.min(0).astype(int), 0, None)
-    behind = image[top : int(centre[1] + radius), left : int(centre[0] + radius)].mean((0, 1))
-    colour = random.random(3)
-    while np.abs(colour - behind).sum() < 0.7:
-        colour = random.random(3)
-    shade = 1 + random.uniform(-0.25, 0.25) * (np.mgrid[0:height, 0:width][0] - centre[1])[..., None] / radius
-    image[:] = image * (1 - alpha) + np.clip(colour * shade, 0, 1) * alpha
+    behind = image[top : int(center[1] + radius), left : int(center[0] + radius)].mean((0, 1))
+    color = random.random(3)
+    while np.abs(color - behind).sum() < 0.7:
+        color = random.random(3)
+    shade = 1 + random.uniform(-0.25, 0.25) * (np.mgrid[0:height, 0:width][0] - center[1])[..., None] / radius
+    image[:] = image * (1 - alpha) + np.clip(color * shade, 0, 1) * alpha
     return [*points.min(0), *points.max(0)]
 
 
@@ -84,8 +84,8 @@ def picture(random, kind, side=64):
     """One shape somewhere in a square picture, `[side, side, 3]` from 0 to 1."""
     image = background(random, side, side)
     radius = side * random.uniform(0.24, 0.42)
-    centre = side / 2 + random.uniform(-1, 1, 2) * (side * 0.46 - radius)
-    place(image, random, kind, centre, radius)
+    center = side / 2 + random.uniform(-1, 1, 2) * (side * 0.46 - radius)
+    place(image, random, kind, center, radius)
     grain = random.uniform(0, 0.05)
     return np.clip(image + random.normal(0, grain, image.shape), 0, 1).astype(np.float32)
 
@@ -95,12 +95,12 @@ def sketch(random, kind, side=64):
     paper = Image.new("L", (side * SMOOTH, side * SMOOTH), 255)
     draw = ImageDraw.Draw(paper)
     radius = side * random.uniform(0.26, 0.42)
-    centre = side / 2 + random.uniform(-1, 1, 2) * (side * 0.46 - radius)
+    center = side / 2 + random.uniform(-1, 1, 2) * (side * 0.46 - radius)
     points = _transform(outline(kind), random, radius)
     strokes = [points, points * random.uniform(0.45, 0.65)] if kind == "ring" else [points]
     pen = random.uniform(1.2, 2.5) * SMOOTH
     for points in strokes:
-        points = points + centre + random.normal(0, 0.015 * radius, points.shape)
+        points = points + center + random.normal(0, 0.015 * radius, points.shape)
         closed = [tuple(point) for point in np.concatenate([points, points[:2]]) * SMOOTH]
         draw.line(closed, fill=0, width=round(pen), joint="curve")
     paper = paper.filter(ImageFilter.GaussianBlur(0.5)).resize((side, side), Image.Resampling.BOX)

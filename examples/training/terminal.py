@@ -1,4 +1,4 @@
-"""Runs a program and writes what it prints, with its colours, as a PNG picture.
+"""Runs a program and writes what it prints, with its colors, as a PNG picture.
 
     pip install pillow                              # and the font DejaVu Sans Mono (Debian: fonts-dejavu-core)
     python terminal.py picture.png "what the prompt shows" command ..
@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw, ImageFont
 FOLDER = "/usr/share/fonts/truetype/dejavu/DejaVuSansMono"
 SIZE, EDGE = 15, 12
 PAPER, INK, DIM = (24, 26, 32), (214, 217, 224), (120, 124, 134)
-COLOURS = [(60, 62, 70), (232, 96, 96), (120, 200, 110), (222, 190, 90), (96, 150, 232), (196, 120, 210), (90, 190, 200)]
+COLORS = [(60, 62, 70), (232, 96, 96), (120, 200, 110), (222, 190, 90), (96, 150, 232), (196, 120, 210), (90, 190, 200)]
 ESCAPE = re.compile(r"\x1b\[([0-9;]*)m")
 
 
@@ -55,7 +55,7 @@ def restyled(style, codes):
         elif code in (38, 48) and codes[:1] == [2]:
             style["ink" if code == 38 else "paper"], codes = tuple(codes[1:4]), codes[4:]
         elif 30 <= code <= 36:
-            style["ink"] = COLOURS[code - 30]
+            style["ink"] = COLORS[code - 30]
     return style
 
 

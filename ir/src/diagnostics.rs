@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-pub use text::{plain, shortened, shown};
+pub use text::{counted, plain, shortened, shown};
 
 /// A problem that prevents a model from being compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ pub struct Diagnostics {
     /// Problems, each with the number of others that differ only in their node.
     problems: Vec<(Problem, usize)>,
     /// Indices of problems, by a hash of all their fields except the node.
-    places: BTreeMap<u64, usize>,
+    indices: BTreeMap<u64, usize>,
     /// Number of problems that were not kept.
     dropped: usize,
     /// IR version, opsets and producer of the file.
@@ -210,12 +210,12 @@ impl Diagnostics {
 
     fn add(&mut self, problem: Problem, others: usize) {
         let next = self.problems.len();
-        let place = *self.places.entry(problem.key()).or_insert(next);
-        match self.problems.get_mut(place) {
+        let index = *self.indices.entry(problem.key()).or_insert(next);
+        match self.problems.get_mut(index) {
             Some(counted) => counted.1 += 1 + others,
             None if next < MAX_KEPT_PROBLEMS => self.problems.push((problem, others)),
             None => {
-                self.places.remove(&problem.key());
+                self.indices.remove(&problem.key());
                 self.dropped += 1 + others;
             }
         }
@@ -271,7 +271,7 @@ impl Diagnostics {
     /// Keeps only the problems of operators to which the caller may bind functions.
     pub fn retain_unbound(mut self) -> Self {
         self.problems.retain(|(problem, _)| problem.cure == Some(Cure::Function));
-        self.places = (0usize..).zip(&self.problems).map(|(at, (problem, _))| (problem.key(), at)).collect();
+        self.indices = (0usize..).zip(&self.problems).map(|(at, (problem, _))| (problem.key(), at)).collect();
         self
     }
 
@@ -314,8 +314,7 @@ impl Diagnostics {
         }
         let further = merged.len().saturating_sub(MAX_LISTED_PROBLEMS) + self.dropped;
         if further > 0 {
-            let plural = if further == 1 { "" } else { "s" };
-            text.push_str(&format!("\n\n  and {further} more problem{plural}"));
+            text.push_str(&format!("\n\n  and {}", counted(further, "more problems")));
         }
         if let Some(facts) = &self.facts {
             text.push_str(&format!("\n\n  model: {facts}"));
@@ -326,11 +325,11 @@ impl Diagnostics {
     /// Merges problems that differ only in their node, with the number of further nodes.
     fn merged(&self) -> Vec<(&Problem, usize)> {
         let mut merged: Vec<(&Problem, usize)> = Vec::new();
-        let mut places = BTreeMap::new();
+        let mut indices = BTreeMap::new();
         for (problem, others) in &self.problems {
             let operator = problem.site.as_ref().map(|site| &site.operator);
-            let place = *places.entry((&problem.message, &problem.help, operator)).or_insert(merged.len());
-            match merged.get_mut(place) {
+            let index = *indices.entry((&problem.message, &problem.help, operator)).or_insert(merged.len());
+            match merged.get_mut(index) {
                 Some(counted) => counted.1 += 1 + others,
                 None => merged.push((problem, *others)),
             }

@@ -121,9 +121,9 @@ impl Sources {
     /// Returns the elements of a constant, if they are few and of a type that the compiler computes with.
     pub fn constant(&self, weight: &Weight) -> Elements {
         let source = weight.parts.first().map(|part| {
-            let place = (part.file, part.start);
+            let start = (part.file, part.start);
             let mut constants = self.0.constants.borrow_mut();
-            let at = *constants.entry(place).or_insert_with(|| self.push(Vec::new()));
+            let at = *constants.entry(start).or_insert_with(|| self.push(Vec::new()));
             self.source(at)
         });
         match weight.known() {
@@ -146,9 +146,9 @@ impl Sources {
 
     /// Returns `true` if the code depends on the elements of a constant.
     pub fn is_consulted(&self, weight: &Weight) -> bool {
-        let place = weight.parts.first().map(|part| (part.file, part.start));
+        let start = weight.parts.first().map(|part| (part.file, part.start));
         let constants = self.0.constants.borrow();
-        let at = place.and_then(|place| constants.get(&place));
+        let at = start.and_then(|start| constants.get(&start));
         let entries = self.0.entries.borrow();
         let entry = at.and_then(|&at| entries.get(at));
         entry.is_some_and(|entry| entry.is_consulted.get())

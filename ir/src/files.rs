@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 
-use crate::diagnostics::{Problem, Topic};
+use crate::diagnostics::{Problem, Topic, counted};
 use crate::dtype::{DType, ElementClass};
 use crate::proto::{DataLocation, TensorProto};
 use crate::types::MAX_AXES;
@@ -31,7 +31,7 @@ pub struct Files {
     /// The model first. Names are relative to its folder.
     open: RefCell<Vec<(PathBuf, Bytes)>>,
     /// Indices in `open` of the files with external data.
-    places: RefCell<BTreeMap<PathBuf, usize>>,
+    indices: RefCell<BTreeMap<PathBuf, usize>>,
     /// Path of the model, if it is a file.
     model: Option<PathBuf>,
 }
@@ -48,7 +48,7 @@ impl Files {
         Ok(Files {
             folder: Some(path.parent().unwrap_or(Path::new("")).to_owned()),
             open: RefCell::new(vec![(name, bytes)]),
-            places: RefCell::default(),
+            indices: RefCell::default(),
             model: path.canonicalize().ok(),
         })
     }
@@ -58,7 +58,7 @@ impl Files {
         Files {
             folder: None,
             open: RefCell::new(vec![(PathBuf::new(), bytes)]),
-            places: RefCell::default(),
+            indices: RefCell::default(),
             model: None,
         }
     }
@@ -116,10 +116,12 @@ impl Files {
         if right && (count > CHECKED || weight.holds_all()) {
             Ok(weight)
         } else if right {
-            Err(Problem::new(format!("constant `{name}` does not contain the {count} elements of its shape"))
+            let elements = counted(count, "elements");
+            Err(Problem::new(format!("constant `{name}` does not contain the {elements} of its shape"))
                 .damaged())
         } else {
-            Err(Problem::new(format!("constant `{name}` has {stored} bytes, expected {expected}")).damaged())
+            let stored = counted(stored, "bytes");
+            Err(Problem::new(format!("constant `{name}` has {stored}, expected {expected}")).damaged())
         }
     }
 

@@ -48,7 +48,7 @@ pub struct Node {
     pub outputs: Vec<Option<ValueId>>,
     /// Blocks by the names of their attributes.
     pub blocks: Vec<(String, Block)>,
-    pub place: Placement,
+    pub placement: Placement,
 }
 
 /// The way in which a node runs its blocks.
@@ -99,7 +99,7 @@ pub struct Value {
     pub copy_of: Option<ValueId>,
     /// Whether the type is a guess, because it depends on the result of an unknown operator.
     pub guessed: bool,
-    pub place: Placement,
+    pub placement: Placement,
 }
 
 /// All values of a graph and its nested blocks.
@@ -256,8 +256,8 @@ impl Iterations {
 
 /// Keeps the items at some indices of a list.
 fn keep<T>(list: &mut Vec<T>, wanted: impl Fn(usize) -> bool) {
-    let mut places = 0..;
-    list.retain(|_| places.next().is_none_or(&wanted));
+    let mut indices = 0..;
+    list.retain(|_| indices.next().is_none_or(&wanted));
 }
 
 impl Block {

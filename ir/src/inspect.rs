@@ -155,22 +155,22 @@ fn declared_type(ty: &TypeProto) -> Option<Type> {
 }
 
 fn constants(graph: &Graph) -> Vec<Constant> {
-    let mut places = BTreeMap::new();
+    let mut constants = BTreeMap::new();
     for (_, value) in graph.values.iter() {
         let Some(weight) = &value.weight else {
             continue;
         };
-        let Some(place) = weight.parts.first().map(|part| (part.file, part.start)) else {
+        let Some(start) = weight.parts.first().map(|part| (part.file, part.start)) else {
             continue;
         };
-        places.entry(place).or_insert_with(|| Constant {
+        constants.entry(start).or_insert_with(|| Constant {
             name: value.name.clone(),
             dtype: weight.dtype,
             sizes: weight.sizes.clone(),
             bytes: weight.parts.iter().map(|part| part.bytes.len()).sum(),
         });
     }
-    places.into_values().collect()
+    constants.into_values().collect()
 }
 
 /// The name of the expansion does not affect the problems.

@@ -59,8 +59,8 @@ fn numbered(entries: Vec<(String, String)>) -> Option<Vec<String>> {
     }
     let mut names = vec![String::new(); last + 1];
     for (number, name) in numbered {
-        if let Some(place) = names.get_mut(number) {
-            place.clone_from(name);
+        if let Some(slot) = names.get_mut(number) {
+            slot.clone_from(name);
         }
     }
     Some(names)

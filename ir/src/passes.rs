@@ -5,7 +5,7 @@ mod dead;
 mod flow;
 mod hoist;
 mod narrow;
-mod place;
+mod placement;
 pub mod rewrite;
 pub mod rules;
 mod share;
@@ -57,8 +57,8 @@ pub fn run(
         done("autocast", graph, Some(&report));
     }
     // Last: the placement of a value depends on its remaining consumers.
-    place::place(graph);
-    done("place", graph, None);
+    placement::assign(graph);
+    done("placement", graph, None);
 }
 
 /// Maximum number of rounds of [`simplify`]. A few suffice unless a rule undoes another.

@@ -184,12 +184,12 @@ impl Printer<'_> {
     /// Returns the placement of a value if it is the host, its type and its name.
     fn typed(&self, id: ValueId) -> String {
         let value = &self.values[id];
-        let place = match value.place {
+        let placement = match value.placement {
             Placement::Host => "host ",
             Placement::Device => "",
         };
         let ty = value.ty.as_ref().map_or_else(|| "?".to_owned(), syntax);
-        format!("{place}{ty} {}", self.name(id))
+        format!("{placement}{ty} {}", self.name(id))
     }
 
     fn name(&self, id: ValueId) -> &str {

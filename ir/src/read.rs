@@ -273,7 +273,7 @@ impl<'a> Reader<'a> {
             inputs,
             outputs,
             blocks,
-            place: Placement::Device,
+            placement: Placement::Device,
         });
         Ok(())
     }

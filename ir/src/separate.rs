@@ -29,7 +29,7 @@ pub fn separate(model: Model, options: &Options, infer: impl Fn(&Options) -> Opt
             return model;
         }
         let names = classes.names(&model);
-        let renamed = Options { names: classes.places(&names), ..options.clone() };
+        let renamed = Options { names: classes.new_names(&names), ..options.clone() };
         let Some(separate) = infer(&renamed) else {
             return model;
         };
@@ -64,14 +64,15 @@ pub fn separate_all(
         return None;
     }
     let names = classes.names(model);
-    infer(&Options { names: classes.places(&names), ..options.clone() })
+    infer(&Options { names: classes.new_names(&names), ..options.clone() })
 }
 
 /// Sizes with one name that are assumed to be equal.
 #[derive(Clone, Debug)]
 struct Class {
     name: Symbol,
-    places: Vec<(String, usize)>,
+    /// Inputs and axes that have the size.
+    axes: Vec<(String, usize)>,
 }
 
 /// Classes, those with one name in the order of their first occurrences.
@@ -96,7 +97,7 @@ impl Classes {
             for (axis, dim) in tensor.shape.iter().enumerate() {
                 if let Some(name) = dim.name() {
                     *counts.entry(name.clone()).or_default() += 1;
-                    all.push(Class { name: name.clone(), places: vec![(value.name.clone(), axis)] });
+                    all.push(Class { name: name.clone(), axes: vec![(value.name.clone(), axis)] });
                 }
             }
         }
@@ -142,23 +143,23 @@ impl Classes {
         names
     }
 
-    fn places(&self, names: &[String]) -> NewNames {
+    fn new_names(&self, names: &[String]) -> NewNames {
         let named = self.all.iter().zip(names);
-        let places = named.flat_map(|(class, name)| {
-            let places = class.places.iter().cloned();
-            places.map(move |place| (place, name.clone()))
+        let renamed = named.flat_map(|(class, name)| {
+            let axes = class.axes.iter().cloned();
+            axes.map(move |axis| (axis, name.clone()))
         });
-        places.collect()
+        renamed.collect()
     }
 
     /// Joins the classes whose names are in one set.
     fn join(&mut self, names: &[String], together: &[BTreeSet<Symbol>]) {
-        let places = names.iter().enumerate();
-        let places: BTreeMap<&str, usize> = places.map(|(at, name)| (name.as_str(), at)).collect();
+        let indices = names.iter().enumerate();
+        let indices: BTreeMap<&str, usize> = indices.map(|(at, name)| (name.as_str(), at)).collect();
         // The first class that each class is joined with, or the class itself.
         let mut first: Vec<usize> = (0..self.all.len()).collect();
         for group in together {
-            let members = group.iter().filter_map(|name| places.get(&**name));
+            let members = group.iter().filter_map(|name| indices.get(&**name));
             let roots: Vec<usize> = members.map(|&at| root(&mut first, at)).collect();
             let Some(&least) = roots.iter().min() else {
                 continue;
@@ -171,7 +172,7 @@ impl Classes {
         let mut joined: BTreeMap<usize, Class> = BTreeMap::new();
         for (class, root) in self.all.drain(..).zip(first) {
             match joined.get_mut(&root) {
-                Some(joined) => joined.places.extend(class.places),
+                Some(joined) => joined.axes.extend(class.axes),
                 None => {
                     joined.insert(root, class);
                 }

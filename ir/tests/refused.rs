@@ -134,7 +134,7 @@ fn damaged_messages_are_refused() {
         attribute of another type: attribute `alpha` has type int, expected float
         an output more, without a name: expected 1 output, found 2
         two elements of one, raw: constant `w` has 8 bytes, expected 4
-        two elements of one: constant `w` does not contain the 1 elements of its shape
+        two elements of one: constant `w` does not contain the 1 element of its shape
         no type: constant `w` has unknown element type 0
     "#]]
     .assert_eq(&shown);

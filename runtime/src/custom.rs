@@ -15,9 +15,9 @@ pub trait Results: Sized {
     /// Sizes, and for tensors of numbers the dtype that carries their element type.
     type Expected;
 
-    /// Converts the results to the expected dtypes, and [`fail`]s if their sizes differ. The argument `place` is the
-    /// index of the result in a tuple.
-    fn checked(self, place: Option<usize>, expected: Self::Expected) -> Self;
+    /// Converts the results to the expected dtypes, and [`fail`]s if their sizes differ. `index` is the index of the
+    /// result in a tuple.
+    fn checked(self, index: Option<usize>, expected: Self::Expected) -> Self;
 }
 
 /// Checks the results of a function and [`fail`]s if they do not have the sizes that the model expects.
@@ -28,8 +28,8 @@ pub fn checked<R: Results>(results: R, expected: R::Expected) -> R {
 impl<const D: usize> Results for Tensor<D> {
     type Expected = (DType, [usize; D]);
 
-    fn checked(self, place: Option<usize>, (dtype, sizes): Self::Expected) -> Self {
-        check(&self.dims(), &sizes, place);
+    fn checked(self, index: Option<usize>, (dtype, sizes): Self::Expected) -> Self {
+        check(&self.dims(), &sizes, index);
         let dtype = lowered(&self.device(), dtype);
         if self.dtype() == dtype { self } else { self.cast(FloatDType::from(dtype)) }
     }
@@ -38,8 +38,8 @@ impl<const D: usize> Results for Tensor<D> {
 impl<const D: usize> Results for Tensor<D, Int> {
     type Expected = (DType, [usize; D]);
 
-    fn checked(self, place: Option<usize>, (dtype, sizes): Self::Expected) -> Self {
-        check(&self.dims(), &sizes, place);
+    fn checked(self, index: Option<usize>, (dtype, sizes): Self::Expected) -> Self {
+        check(&self.dims(), &sizes, index);
         let dtype = lowered(&self.device(), dtype);
         if self.dtype() == dtype { self } else { self.cast(IntDType::from(dtype)) }
     }
@@ -48,8 +48,8 @@ impl<const D: usize> Results for Tensor<D, Int> {
 impl<const D: usize> Results for Tensor<D, Bool> {
     type Expected = [usize; D];
 
-    fn checked(self, place: Option<usize>, sizes: Self::Expected) -> Self {
-        check(&self.dims(), &sizes, place);
+    fn checked(self, index: Option<usize>, sizes: Self::Expected) -> Self {
+        check(&self.dims(), &sizes, index);
         self
     }
 }
@@ -57,19 +57,19 @@ impl<const D: usize> Results for Tensor<D, Bool> {
 impl<T> Results for Array<T> {
     type Expected = Vec<usize>;
 
-    fn checked(self, place: Option<usize>, sizes: Self::Expected) -> Self {
-        check(self.shape(), &sizes, place);
+    fn checked(self, index: Option<usize>, sizes: Self::Expected) -> Self {
+        check(self.shape(), &sizes, index);
         self
     }
 }
 
 macro_rules! tuples {
-    ($(($($name:ident $place:tt),*))*) => {$(
+    ($(($($name:ident $index:tt),*))*) => {$(
         impl<$($name: Results),*> Results for ($($name,)*) {
             type Expected = ($($name::Expected,)*);
 
             fn checked(self, _: Option<usize>, expected: Self::Expected) -> Self {
-                ($(self.$place.checked(Some($place), expected.$place),)*)
+                ($(self.$index.checked(Some($index), expected.$index),)*)
             }
         }
     )*};
@@ -85,7 +85,7 @@ tuples! {
     (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7)
 }
 
-fn check(found: &[usize], sizes: &[usize], place: Option<usize>) {
+fn check(found: &[usize], sizes: &[usize], index: Option<usize>) {
     let fits = |(found, size): (&usize, &usize)| found == size || *size == ANY;
     if found.len() == sizes.len() && found.iter().zip(sizes).all(fits) {
         return;
@@ -95,10 +95,10 @@ fn check(found: &[usize], sizes: &[usize], place: Option<usize>) {
         size => size.to_string(),
     };
     let sizes = sizes.iter().map(size).collect::<Vec<_>>().join(", ");
-    match place {
+    match index {
         None => fail(format_args!("the function returned shape {found:?}, expected [{sizes}]")),
-        Some(place) => {
-            fail(format_args!("the function returned shape {found:?} for result {place}, expected [{sizes}]"))
+        Some(index) => {
+            fail(format_args!("the function returned shape {found:?} for result {index}, expected [{sizes}]"))
         }
     }
 }

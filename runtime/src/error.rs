@@ -220,9 +220,9 @@ impl fmt::Display for Error {
             }
             Error::UnknownSize { size } => write!(f, "the model has no size `{size}`"),
             Error::FileLength { file, expected, found } => {
-                text::other_file(f, None, file, &format!("it has {found} bytes, expected {expected}"))
+                text::other_file(f, None, file, &format!("its size in bytes is {found}, expected {expected}"))
             }
-            Error::FileDiffers { file, before } => text::other_file(f, None, file, &text::place(*before)),
+            Error::FileDiffers { file, before } => text::other_file(f, None, file, &text::location(*before)),
             #[cfg(feature = "std")]
             Error::AtPath { path, error } => text::at_path(f, path, error),
             Error::WeightDiffers { name } => write!(

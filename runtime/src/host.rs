@@ -11,13 +11,13 @@ mod image;
 mod labels;
 mod moves;
 mod number;
-mod places;
 mod reduce;
 #[cfg(feature = "regex")]
 mod regular;
 mod sequence;
 mod slice;
 mod stack;
+mod string_moves;
 mod text;
 mod unique;
 
@@ -35,13 +35,13 @@ pub use image::{PixelFormat, decode_image};
 pub use labels::{Entry, Label, cast_map, dict_vectorizer, look_up, one_hot_encoder, owned, texts, zip_map};
 pub use moves::{MapAsync, to_device, to_device_bool, to_device_int, to_host, to_host_async};
 pub use number::{Number, Scalar, Wide};
-pub use places::{named, named_async, numbered};
 pub use reduce::{cumsum, reduce_max, reduce_mean, reduce_min, reduce_prod, reduce_sum, reduced_axes};
 #[cfg(feature = "regex")]
 pub use regular::{Longest, Pattern, full_match, tokens_between, tokens_matching};
 pub use sequence::{at, chunks, length, parts, present, unbind, with, with_at, without};
 pub use slice::{slice, slice_leading, split, split_evenly};
 pub use stack::{push, stack};
+pub use string_moves::{named, named_async, numbered};
 pub use text::{
     Case, Grams, TokenRows, characters, murmur_hash_3, not_empty, parse, parse_number, print, string_concat,
     string_normalizer, string_split, tf_idf,
@@ -91,11 +91,11 @@ fn broadcast_element<'a, T>(array: &'a Array<T>, index: &[usize]) -> &'a T {
 
 /// Returns `at` as an index below `size`. Negative ones count from the end.
 #[track_caller]
-fn place(at: i64, size: usize) -> usize {
+fn normalized(at: i64, size: usize) -> usize {
     let counted = if at < 0 { at + size as i64 } else { at };
     match usize::try_from(counted) {
-        Ok(place) if place < size => place,
-        _ => fail(format_args!("index {at} is out of bounds for {size} elements")),
+        Ok(index) if index < size => index,
+        _ => fail(format_args!("index {at} is out of bounds for size {size}")),
     }
 }
 
@@ -105,7 +105,7 @@ pub fn sizes<const N: usize>(sizes: &[i64]) -> [usize; N] {
     let found = shape(sizes);
     let count = found.len();
     let sizes = found.try_into();
-    sizes.unwrap_or_else(|_| fail(format_args!("expected {N} sizes, found {count}")))
+    sizes.unwrap_or_else(|_| fail(format_args!("the number of sizes is {count}, expected {N}")))
 }
 
 /// Returns `N` integers as an array.
@@ -113,7 +113,7 @@ pub fn sizes<const N: usize>(sizes: &[i64]) -> [usize; N] {
 pub fn ints<const N: usize>(ints: &[i64]) -> [i64; N] {
     match ints.try_into() {
         Ok(ints) => ints,
-        Err(_) => fail(format_args!("expected {N} integers, found {}", ints.len())),
+        Err(_) => fail(format_args!("the number of integers is {}, expected {N}", ints.len())),
     }
 }
 

@@ -155,7 +155,7 @@ def measure(model, inputs, options, failures):
     running = [(threads, engine) for threads in starts for engine in starts[threads][0]]
     rounds = {key: [] for key in running}
     for number in range(options.rounds):
-        # Each second round in the other order: what an engine leaves in the caches meets both neighbours.
+        # Each second round in the other order: what an engine leaves in the caches meets both neighbors.
         for threads, engine in running[:] if number % 2 == 0 else running[::-1]:
             processes, results = starts[threads]
             try:

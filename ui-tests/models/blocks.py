@@ -102,9 +102,9 @@ def bert():
     def norm(x):
         e.scope.append("LayerNorm")
         mean = e("ReduceMean", x, axes=[-1])
-        centred = e("Sub", x, mean)
-        variance = e("ReduceMean", e("Pow", centred, e.number(2)), axes=[-1])
-        made = e("Div", centred, e("Sqrt", e("Add", variance, e.number(1e-12))))
+        centered = e("Sub", x, mean)
+        variance = e("ReduceMean", e("Pow", centered, e.number(2)), axes=[-1])
+        made = e("Div", centered, e("Sqrt", e("Add", variance, e.number(1e-12))))
         name = ".".join(e.scope)
         made = e("Mul", made, e.weight(f"{name}.weight", width, around=1, scale=0.1))
         made = e("Add", made, e.weight(f"{name}.bias", width))

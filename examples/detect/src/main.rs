@@ -22,7 +22,7 @@ onnx_embed::onnx_model! {
 
 /// Width and height of the pictures that the model accepts, in pixels.
 const SIDE: u32 = 160;
-const COLOURS: [[u8; 3]; 4] = [[255, 210, 0], [255, 255, 255], [0, 200, 255], [60, 230, 90]];
+const COLORS: [[u8; 3]; 4] = [[255, 210, 0], [255, 255, 255], [0, 200, 255], [60, 230, 90]];
 
 /// An object in a picture.
 struct Found {
@@ -45,7 +45,7 @@ fn main() -> Result<()> {
 
     let mut terminal = anstream::stdout().lock();
     for Found { label, score, rectangle } in &found {
-        let [red, green, blue] = COLOURS[*label];
+        let [red, green, blue] = COLORS[*label];
         let style = RgbColor(red, green, blue).on_default();
         let (name, percent) = (labels()[*label], score * 100.0);
         let [left, top, right, bottom] = rectangle.map(f32::round);
@@ -94,17 +94,17 @@ fn detect(model: &Detector, picture: &RgbImage) -> Vec<Found> {
     found
 }
 
-/// Returns the picture with a box around each object, in the colour of its label.
+/// Returns the picture with a box around each object, in the color of its label.
 fn draw(picture: &RgbImage, found: &[Found], scale: u32) -> RgbImage {
     let (width, height) = picture.dimensions();
     let mut drawn = imageops::resize(picture, width * scale, height * scale, FilterType::Nearest);
     for object in found {
         let rectangle = object.rectangle.map(|edge| edge * scale as f32);
-        // Dark edges on both sides make the colour visible on any background.
+        // Dark edges on both sides make the color visible on any background.
         boxes::outline(&mut drawn, rectangle, 5, Rgb([0; 3]));
         let [left, top, right, bottom] = rectangle;
         let inner = [left + 1.0, top + 1.0, right - 1.0, bottom - 1.0];
-        boxes::outline(&mut drawn, inner, 3, Rgb(COLOURS[object.label]));
+        boxes::outline(&mut drawn, inner, 3, Rgb(COLORS[object.label]));
     }
     drawn
 }

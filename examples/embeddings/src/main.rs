@@ -55,7 +55,7 @@ fn draw(output: &mut impl Write, sentences: &[&str], vectors: &[Vec<f32>]) -> Re
     Ok(())
 }
 
-/// Returns a colour, from dark blue for unrelated sentences to yellow for equal ones.
+/// Returns a color, from dark blue for unrelated sentences to yellow for equal ones.
 fn shade(share: f32) -> Color {
     const SHADES: [[f32; 3]; 5] = [
         [27.0, 24.0, 62.0],

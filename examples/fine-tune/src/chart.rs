@@ -42,8 +42,8 @@ pub fn write(path: &str, values: &[f32]) -> Result<()> {
 }
 
 /// Draws two by two pixels.
-fn dot(chart: &mut RgbImage, x: u32, y: u32, colour: Rgb<u8>) {
+fn dot(chart: &mut RgbImage, x: u32, y: u32, color: Rgb<u8>) {
     for (x, y) in [(x, y), (x + 1, y), (x, y + 1), (x + 1, y + 1)] {
-        chart.put_pixel(x, y, colour);
+        chart.put_pixel(x, y, color);
     }
 }

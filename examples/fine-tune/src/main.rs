@@ -1,4 +1,4 @@
-//! Fine-tunes a classifier of coloured shapes on sketches.
+//! Fine-tunes a classifier of colored shapes on sketches.
 //!
 //! Training starts from the parameters in the ONNX file.
 //!

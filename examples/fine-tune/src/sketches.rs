@@ -1,4 +1,4 @@
-//! Labelled sketches from a sheet, with a column for each label.
+//! Labeled sketches from a sheet, with a column for each label.
 
 use anyhow::Result;
 use image::RgbImage;
@@ -20,7 +20,7 @@ impl Sketches {
         let sheet = image::load_from_memory(png)?.into_rgb8();
         let (columns, rows) = (sheet.width() as usize / SIDE, sheet.height() as usize / SIDE);
         let cells = (0..rows).flat_map(|row| (0..columns).map(move |column| (row, column)));
-        let pixels: Vec<f32> = cells.clone().flat_map(|cell| normalised(&sheet, cell)).collect();
+        let pixels: Vec<f32> = cells.clone().flat_map(|cell| normalized(&sheet, cell)).collect();
         let labels: Vec<i64> = cells.map(|(_, column)| column as i64).collect();
         let shape = [rows * columns, 3, SIDE, SIDE];
         Ok(Self {
@@ -53,7 +53,7 @@ impl Sketches {
     }
 }
 
-fn normalised(sheet: &RgbImage, (row, column): (usize, usize)) -> Vec<f32> {
+fn normalized(sheet: &RgbImage, (row, column): (usize, usize)) -> Vec<f32> {
     let pixel = move |channel: usize, at: usize| {
         let (x, y) = (column * SIDE + at % SIDE, row * SIDE + at / SIDE);
         let value = sheet.get_pixel(x as u32, y as u32)[channel];

@@ -14,7 +14,7 @@ pub fn kinds() -> impl Iterator<Item = &'static str> {
     ["circle", "ring", "square", "cross"].into_iter().cycle()
 }
 
-/// Returns the normalised pixels of one picture: all reds, then all greens, then all blues.
+/// Returns the normalized pixels of one picture: all reds, then all greens, then all blues.
 pub fn draw(kind: &'static str) -> impl Iterator<Item = f32> {
     let pixels = (0..3).flat_map(|channel| (0..SIDE * SIDE).map(move |at| (channel, at)));
     pixels.map(move |(channel, at)| {

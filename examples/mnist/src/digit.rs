@@ -15,16 +15,16 @@ const BOX: u32 = 20;
 const LEAST_CONTRAST: f32 = 0.1;
 const LEAST_INK: f32 = 0.3;
 
-/// Returns the digit alone, scaled to a 20x20 box whose centre of mass is the centre of 28x28 pixels.
-pub fn normalise(picture: &DynamicImage) -> Result<Pixels> {
-    let ink = ink(grey(picture))?;
+/// Returns the digit alone, scaled to a 20x20 box whose center of mass is the center of 28x28 pixels.
+pub fn normalize(picture: &DynamicImage) -> Result<Pixels> {
+    let ink = ink(gray(picture))?;
     let mut digit = fit(&crop(&ink));
     strengthen(&mut digit);
-    Ok(centre(&digit))
+    Ok(center(&digit))
 }
 
 /// Returns the brightness. Transparent pixels are black if the opaque ones are bright, else white.
-fn grey(picture: &DynamicImage) -> Ink {
+fn gray(picture: &DynamicImage) -> Ink {
     let picture = picture.to_luma_alpha32f();
     let (light, opaque) = picture
         .pixels()
@@ -38,24 +38,24 @@ fn grey(picture: &DynamicImage) -> Ink {
 
 /// Returns the distance of each pixel from the paper, from 0 to 1 for the ink, which may be darker or lighter than
 /// the paper.
-fn ink(mut grey: Ink) -> Result<Ink> {
-    let paper = paper(&grey);
-    let darkest = grey.iter().copied().fold(paper, f32::min);
-    let lightest = grey.iter().copied().fold(paper, f32::max);
+fn ink(mut gray: Ink) -> Result<Ink> {
+    let paper = paper(&gray);
+    let darkest = gray.iter().copied().fold(paper, f32::min);
+    let lightest = gray.iter().copied().fold(paper, f32::max);
     let ink = if paper - darkest > lightest - paper { darkest } else { lightest };
     if (ink - paper).abs() < LEAST_CONTRAST {
         bail!("the picture is blank");
     }
-    for value in grey.iter_mut() {
+    for value in gray.iter_mut() {
         *value = ((*value - paper) / (ink - paper)).clamp(0.0, 1.0);
     }
-    Ok(grey)
+    Ok(gray)
 }
 
 /// Returns the median of the picture's edge.
-fn paper(grey: &Ink) -> f32 {
-    let (width, height) = grey.dimensions();
-    let mut edge: Vec<f32> = grey
+fn paper(gray: &Ink) -> f32 {
+    let (width, height) = gray.dimensions();
+    let mut edge: Vec<f32> = gray
         .enumerate_pixels()
         .filter(|(x, y, _)| *x == 0 || *y == 0 || *x + 1 == width || *y + 1 == height)
         .map(|(_, _, pixel)| pixel[0])
@@ -89,7 +89,7 @@ fn strengthen(digit: &mut Ink) {
     }
 }
 
-fn centre(digit: &Ink) -> Pixels {
+fn center(digit: &Ink) -> Pixels {
     let mass: f32 = digit.iter().sum();
     let (mut across, mut down) = (0.0, 0.0);
     for (x, y, pixel) in digit.enumerate_pixels() {
@@ -136,48 +136,48 @@ mod tests {
     #[test]
     fn a_square_of_any_size_fills_the_box() {
         for side in [8, 28, 100, 600] {
-            let pixels = normalise(&bar(side, side, 0, 255)).unwrap();
+            let pixels = normalize(&bar(side, side, 0, 255)).unwrap();
             assert_eq!(bounds(&pixels), [4, 4, 23, 23], "side {side}");
         }
     }
 
     #[test]
     fn the_proportions_are_kept() {
-        let pixels = normalise(&bar(40, 80, 0, 255)).unwrap();
+        let pixels = normalize(&bar(40, 80, 0, 255)).unwrap();
         assert_eq!(bounds(&pixels), [9, 4, 18, 23]);
     }
 
     #[test]
     fn dark_on_light_reads_as_light_on_dark() {
-        let light = normalise(&bar(60, 80, 0, 255)).unwrap();
-        assert_eq!(normalise(&bar(60, 80, 255, 0)).unwrap(), light);
-        assert_eq!(normalise(&bar(60, 80, 110, 20)).unwrap(), light);
+        let light = normalize(&bar(60, 80, 0, 255)).unwrap();
+        assert_eq!(normalize(&bar(60, 80, 255, 0)).unwrap(), light);
+        assert_eq!(normalize(&bar(60, 80, 110, 20)).unwrap(), light);
     }
 
     #[test]
     fn ink_on_nothing_reads_as_ink_on_paper() {
-        let paper = normalise(&bar(60, 80, 255, 0)).unwrap();
+        let paper = normalize(&bar(60, 80, 255, 0)).unwrap();
         for ink in [0, 255] {
             let mask = bar(60, 80, 0, 255).to_luma8();
             let picture = RgbaImage::from_fn(60, 80, |x, y| Rgba([ink, ink, ink, mask.get_pixel(x, y)[0]]));
-            assert_eq!(normalise(&picture.into()).unwrap(), paper, "ink {ink}");
+            assert_eq!(normalize(&picture.into()).unwrap(), paper, "ink {ink}");
         }
     }
 
     #[test]
-    fn a_digit_is_centred_by_mass() {
+    fn a_digit_is_centered_by_mass() {
         let foot = GrayImage::from_fn(40, 40, |x, y| {
             let is_ink = (10..30).contains(&y) && (x == 10 || y >= 20) && (10..30).contains(&x);
             Luma([if is_ink { 255 } else { 0 }])
         });
-        let [_, top, _, bottom] = bounds(&normalise(&foot.into()).unwrap());
+        let [_, top, _, bottom] = bounds(&normalize(&foot.into()).unwrap());
         assert_eq!([top, bottom], [0, 19]);
     }
 
     #[test]
     fn a_hairline_keeps_full_ink() {
         let line = GrayImage::from_fn(500, 500, |x, y| Luma([if x == y { 0 } else { 255 }]));
-        let pixels = normalise(&line.into()).unwrap();
+        let pixels = normalize(&line.into()).unwrap();
         assert_eq!(pixels.iter().copied().fold(0.0, f32::max), 1.0);
     }
 
@@ -189,7 +189,7 @@ mod tests {
             GrayImage::new(0, 0).into(),
         ];
         for blank in blanks {
-            assert_eq!(normalise(&blank).unwrap_err().to_string(), "the picture is blank");
+            assert_eq!(normalize(&blank).unwrap_err().to_string(), "the picture is blank");
         }
     }
 }

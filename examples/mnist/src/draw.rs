@@ -7,20 +7,20 @@ use anstyle::{Ansi256Color, AnsiColor, Style};
 use crate::digit::{Pixels, SIDE};
 
 const BAR_WIDTH: usize = 40;
-const DARKEST_GREY: u8 = 232;
-const GREYS: u8 = 24;
+const DARKEST_GRAY: u8 = 232;
+const GRAYS: u8 = 24;
 const BEST: Style = AnsiColor::Green.on_default().bold();
 
-/// Draws a picture. A character shows two pixels, one above the other, in greys or, without colours, in black and
+/// Draws a picture. A character shows two pixels, one above the other, in grays or, without colors, in black and
 /// white.
-pub fn picture(output: &mut impl Write, pixels: &Pixels, coloured: bool) -> Result<()> {
+pub fn picture(output: &mut impl Write, pixels: &Pixels, colored: bool) -> Result<()> {
     let (rows, _) = pixels.as_chunks::<SIDE>();
     let (pairs, _) = rows.as_chunks::<2>();
     for [upper, lower] in pairs {
         let mut line = String::new();
         for (upper, lower) in upper.iter().zip(lower) {
-            if coloured {
-                let style = grey(*upper).on(grey(*lower));
+            if colored {
+                let style = gray(*upper).on(gray(*lower));
                 line.push_str(&format!("{style}▀{style:#}"));
             } else {
                 line.push(half_block(*upper > 0.5, *lower > 0.5));
@@ -56,9 +56,9 @@ pub fn likeliest(probabilities: &[f32; 10]) -> (usize, f32) {
     pairs.max_by(by_probability).unwrap_or((0, 0.0))
 }
 
-fn grey(ink: f32) -> Ansi256Color {
-    let step = ink.clamp(0.0, 1.0) * f32::from(GREYS - 1);
-    Ansi256Color(DARKEST_GREY + step.round() as u8)
+fn gray(ink: f32) -> Ansi256Color {
+    let step = ink.clamp(0.0, 1.0) * f32::from(GRAYS - 1);
+    Ansi256Color(DARKEST_GRAY + step.round() as u8)
 }
 
 fn half_block(upper: bool, lower: bool) -> char {
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_coloured_character_has_the_greys_of_two_pixels() {
+    fn a_colored_character_has_the_grays_of_two_pixels() {
         let mut pixels = [0.0; SIDE * SIDE];
         pixels[SIDE] = 1.0;
         let text = text(|output| picture(output, &pixels, true));

@@ -27,11 +27,11 @@ fn main() -> Result<()> {
     let probabilities = classify::classify(&digits);
 
     let mut output = anstream::stdout().lock();
-    let coloured = output.current_choice() != ColorChoice::Never;
+    let colored = output.current_choice() != ColorChoice::Never;
     for (at, picture) in pictures.iter().enumerate() {
         draw::summary(&mut output, &picture.name, &probabilities[at])?;
         if at < drawn {
-            draw::picture(&mut output, &digits[at], coloured)?;
+            draw::picture(&mut output, &digits[at], colored)?;
             draw::bars(&mut output, &probabilities[at])?;
             writeln!(output)?;
         }
@@ -69,7 +69,7 @@ fn decode(picture: &Picture) -> Result<digit::Pixels> {
     let name = &picture.name;
     let image = image::load_from_memory_with_format(&picture.png, ImageFormat::Png)
         .with_context(|| format!("`{name}` is not a readable PNG file"))?;
-    digit::normalise(&image).with_context(|| format!("no digit in `{name}`"))
+    digit::normalize(&image).with_context(|| format!("no digit in `{name}`"))
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub fn beside(output: &mut impl Write, page: &GrayImage, read: &[(Line, Text)]) 
     let mut rest = read.iter().peekable();
     for row in 0..height / 2 {
         for x in 0..WIDTH {
-            let [upper, lower] = [2 * row, 2 * row + 1].map(|y| grey(&small, x, y));
+            let [upper, lower] = [2 * row, 2 * row + 1].map(|y| gray(&small, x, y));
             let style = upper.on(lower);
             write!(output, "{style}▀{style:#}")?;
         }
@@ -43,7 +43,7 @@ pub fn beside(output: &mut impl Write, page: &GrayImage, read: &[(Line, Text)]) 
     Ok(())
 }
 
-fn grey(picture: &GrayImage, x: u32, y: u32) -> RgbColor {
+fn gray(picture: &GrayImage, x: u32, y: u32) -> RgbColor {
     let [value] = picture.get_pixel(x, y).0;
     RgbColor(value, value, value)
 }

@@ -20,7 +20,7 @@ pub struct Line {
 /// Returns the lines of a page from top to bottom: rows with ink, between rows without.
 pub fn lines(page: &GrayImage) -> Vec<Line> {
     let [width, height] = [page.width(), page.height()];
-    let ink = normalised(page);
+    let ink = normalized(page);
     let is_ink = |x: u32, y: u32| ink[(y * width + x) as usize] > IS_INK;
     // Two pixels of a row, since one may be noise.
     let rows = (0..height).map(|y| (0..width).filter(|x| is_ink(*x, y)).count() > 1);
@@ -53,11 +53,11 @@ pub fn cut(page: &GrayImage, line: Line) -> (Vec<f32>, u32) {
     let part = imageops::crop_imm(page, line.left, line.top, line.width, line.height).to_image();
     let width = (line.width * HEIGHT).div_ceil(line.height).max(1);
     let scaled = imageops::resize(&part, width, HEIGHT, FilterType::Triangle);
-    (normalised(&scaled), width)
+    (normalized(&scaled), width)
 }
 
 /// Returns the ink: 0 for the median, which is paper, and 1 for the darkest 2 %. `lines.py` does the same.
-fn normalised(picture: &GrayImage) -> Vec<f32> {
+fn normalized(picture: &GrayImage) -> Vec<f32> {
     let mut sorted = picture.as_raw().clone();
     sorted.sort_unstable();
     let at = |share: usize| f32::from(sorted.get(sorted.len() * share / 100).copied().unwrap_or(0));

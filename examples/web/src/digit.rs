@@ -12,14 +12,14 @@ pub type Point = [f32; 2];
 const RADIUS: f32 = 1.4;
 const BOX: f32 = 20.0;
 
-/// Draws the strokes with a round pen in a box of 20x20 pixels, whose centre of mass is the centre of 28x28 pixels.
+/// Draws the strokes with a round pen in a box of 20x20 pixels, whose center of mass is the center of 28x28 pixels.
 /// Their original size does not matter.
 pub fn picture(strokes: &[&[Point]]) -> Pixels {
     let mut pixels = [0.0; SIDE * SIDE];
     let Some(strokes) = fit(strokes) else {
         return pixels;
     };
-    let [x, y] = centre(&strokes);
+    let [x, y] = center(&strokes);
     let middle = SIDE as f32 / 2.0;
     for (at, pixel) in pixels.iter_mut().enumerate() {
         let point = [(at % SIDE) as f32 + 0.5, (at / SIDE) as f32 + 0.5];
@@ -45,8 +45,8 @@ fn fit(strokes: &[&[Point]]) -> Option<Vec<Vec<Point>>> {
     Some(strokes.collect())
 }
 
-/// Returns the centre of mass of lines of equal width.
-fn centre(strokes: &[Vec<Point>]) -> Point {
+/// Returns the center of mass of lines of equal width.
+fn center(strokes: &[Vec<Point>]) -> Point {
     let mut sums = [0.0; 2];
     let mut mass = 0.0;
     for line @ [from, to] in segments(strokes) {
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_digit_is_centred_by_mass() {
+    fn a_digit_is_centered_by_mass() {
         // The lower half of an 8 has more ink than the line above it.
         let above = [[0.5, 0.0], [0.5, 0.5]];
         let below = [[0.0, 0.5], [1.0, 0.5], [1.0, 1.0], [0.0, 1.0], [0.0, 0.5]];

@@ -174,7 +174,7 @@ impl Obstacle {
         let is_model = |file: &str| first.file_name().is_some_and(|name| name == file);
         match self {
             Obstacle::Refused(Refusal::Length { file, expected, found }) if is_model(file) => {
-                format!("it has {found} bytes, expected {expected}")
+                format!("its size in bytes is {found}, expected {expected}")
             }
             Obstacle::Refused(Refusal::Differs { file, before }) if is_model(file) => match before {
                 Some(name) => format!("it differs just before weight `{}`", shown(name)),

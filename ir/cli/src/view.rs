@@ -3,7 +3,7 @@
 mod html;
 mod labels;
 mod layers;
-mod place;
+mod positions;
 mod scene;
 mod shape;
 mod svg;
@@ -152,7 +152,7 @@ fn picture(path: &Path, graph: &Graph, outputs: &[String], form: &str, arguments
 mod tests {
     use onnx_embed_ir::options::Options;
 
-    use super::place::{Frame, Placed, has_label, place};
+    use super::positions::{Frame, Positions, has_label, positions};
     use super::text::width;
     use super::*;
 
@@ -171,11 +171,11 @@ mod tests {
 
     /// Checks that boxes with their labels do not overlap, and that no edge passes a box.
     #[track_caller]
-    fn check(scene: &Scene, placed: &Placed) {
+    fn check(scene: &Scene, positions: &Positions) {
         let frames: Vec<Frame> = scene
             .pieces
             .iter()
-            .zip(&placed.boxes)
+            .zip(&positions.boxes)
             .map(|(piece, frame)| {
                 let label = if has_label(piece) { width(&piece.label, 11.0) } else { 0.0 };
                 let wide = frame.width.max(label);
@@ -184,29 +184,29 @@ mod tests {
             })
             .collect();
         for (at, a) in frames.iter().enumerate() {
-            assert!(a.x > -0.01 && a.x + a.width < placed.width + 0.01);
+            assert!(a.x > -0.01 && a.x + a.width < positions.width + 0.01);
             for b in &frames[at + 1..] {
                 let beside = a.x + a.width < b.x + 0.01 || b.x + b.width < a.x + 0.01;
                 let below = a.y + a.height < b.y + 0.01 || b.y + b.height < a.y + 0.01;
                 assert!(beside || below, "{a:?} {b:?}");
             }
         }
-        for line in &placed.edges {
+        for line in &positions.edges {
             // Curves are between layers: only the vertical parts of an edge could pass a box.
             for pair in line.points.chunks(2) {
                 let [(x, from), (_, to)] = *pair else {
                     continue;
                 };
-                let passed = placed.boxes.iter().filter(|frame| {
+                let passed = positions.boxes.iter().filter(|frame| {
                     let inside = x > frame.x && x < frame.x + frame.width;
                     inside && from < frame.y + frame.height - 0.01 && to > frame.y + 0.01
                 });
                 assert_eq!(passed.count(), 0);
             }
         }
-        for (piece, inner) in scene.pieces.iter().zip(&placed.inner) {
-            if let (Some(scene), Some(placed)) = (&piece.inner, inner) {
-                check(scene, placed);
+        for (piece, inner) in scene.pieces.iter().zip(&positions.inner) {
+            if let (Some(scene), Some(content)) = (&piece.inner, inner) {
+                check(scene, content);
             }
         }
     }
@@ -216,9 +216,9 @@ mod tests {
         for path in MODELS {
             let model = model(path);
             let mut scene = scene::scene(&model.graph, &model.facts.outputs);
-            check(&scene, &place(&scene));
+            check(&scene, &positions(&scene));
             scene.unfold(usize::MAX);
-            check(&scene, &place(&scene));
+            check(&scene, &positions(&scene));
         }
     }
 

@@ -1,4 +1,6 @@
-//! Text of a file, made safe to display.
+//! Text of a file, made safe to display, and counts.
+
+use std::fmt::Display;
 
 /// Maximum number of characters of a name. Only the ends of longer names are shown.
 const MAX_NAME_LEN: usize = 160;
@@ -42,6 +44,25 @@ pub fn plain(text: &str) -> String {
     plain
 }
 
+/// Formats a count of things whose plural is given: `1 row` or `7 rows`.
+pub fn counted(count: impl Display, things: &str) -> String {
+    match count.to_string().as_str() {
+        "1" => format!("1 {}", singular(things)),
+        count => format!("{count} {things}"),
+    }
+}
+
+/// Returns the singular of `channels`, `classes` or `elements along axis 1`.
+fn singular(things: &str) -> String {
+    let end = [" along ", " in ", " of "].iter().filter_map(|word| things.find(word)).min();
+    let (noun, rest) = things.split_at(end.unwrap_or(things.len()));
+    let noun = match noun.strip_suffix("es") {
+        Some(stem) if stem.ends_with("ss") || stem.ends_with('x') => stem,
+        _ => noun.strip_suffix('s').unwrap_or(noun),
+    };
+    format!("{noun}{rest}")
+}
+
 /// Formats a message, in which text in backticks is a name.
 pub fn message(text: String) -> String {
     let is_plain = |letter: char| letter == '\n' || !letter.is_control() && !is_hidden(letter);
@@ -82,6 +103,12 @@ mod tests {
         assert_eq!(shown("a\u{1b}[2Jb\u{7}"), "a\\u{1b}[2Jb\\u{7}");
         assert_eq!(shown("x\u{202e}y\r\nz"), "x\\u{202e}y\\r\\nz");
         assert_eq!(shown("größe/加"), "größe/加");
+    }
+
+    #[test]
+    fn one_thing_is_singular() {
+        let things = ["classes", "boxes", "elements along axis 1", "groups of offsets"].map(singular);
+        assert_eq!(things, ["class", "box", "element along axis 1", "group of offsets"]);
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub struct Argument {
     /// Type in Rust, as in the generated module.
     pub rust: String,
     pub ty: Type,
-    pub place: Placement,
+    pub placement: Placement,
     /// Whether it is a plain number, Boolean or string.
     pub is_scalar: bool,
 }
@@ -29,7 +29,7 @@ pub fn arguments(model: &Model) -> (Vec<Argument>, Vec<Argument>) {
     let argument = |port: Port| Argument {
         field: port.ident.to_string(),
         rust: port.rust.into_tokens().to_string().replace(' ', ""),
-        place: port.place,
+        placement: port.placement,
         is_scalar: port.scalar,
         name: port.onnx,
         ty: port.ty,

@@ -10,10 +10,10 @@ use crate::rust::{Code, code};
 use crate::types::{Placement, TensorType, Type};
 
 impl Emit<'_, '_> {
-    /// Returns an input converted to a type. `place` is the placement of a tensor.
-    pub fn input_as(&mut self, input: usize, place: Placement, ty: &Type) -> Result<Code, Problem> {
+    /// Returns an input converted to a type. `placement` applies to tensors.
+    pub fn input_as(&mut self, input: usize, placement: Placement, ty: &Type) -> Result<Code, Problem> {
         let id = self.required(input)?;
-        self.source.value_as(id, place, ty)
+        self.source.value_as(id, placement, ty)
     }
 
     /// Returns an input as an item of this type.
@@ -55,18 +55,18 @@ impl Source<'_, '_> {
         }
     }
 
-    /// Returns a value converted to a type. `place` is the placement of a tensor.
-    pub(super) fn value_as(&mut self, id: ValueId, place: Placement, ty: &Type) -> Result<Code, Problem> {
+    /// Returns a value converted to a type. `placement` applies to tensors.
+    pub(super) fn value_as(&mut self, id: ValueId, placement: Placement, ty: &Type) -> Result<Code, Problem> {
         let values = self.cx.values;
         match (&values[id].ty, ty) {
             (Some(Type::Tensor(tensor)), Type::Tensor(wanted)) => {
-                let host = place == Placement::Host || tensor.dtype == DType::String;
-                let (value, place) = if host {
+                let host = placement == Placement::Host || tensor.dtype == DType::String;
+                let (value, placement) = if host {
                     (self.host_value(id)?, Placement::Host)
                 } else {
                     (self.device_value(id)?, Placement::Device)
                 };
-                Ok(of_rank(value, place, tensor, wanted))
+                Ok(of_rank(value, placement, tensor, wanted))
             }
             (Some(Type::Tensor(_)), Type::Unranked(_)) => self.host_value(id),
             (Some(Type::Tensor(_)), Type::Optional(item)) => {
@@ -80,20 +80,20 @@ impl Source<'_, '_> {
 }
 
 /// Returns a tensor, reshaped if it has one element and another rank is required.
-pub fn of_rank(value: Code, place: Placement, from: &TensorType, to: &TensorType) -> Code {
-    let same = match place {
+pub fn of_rank(value: Code, placement: Placement, from: &TensorType, to: &TensorType) -> Code {
+    let same = match placement {
         Placement::Host => from.rank() == to.rank(),
         Placement::Device => from.burn_rank() == to.burn_rank(),
     };
     if same || from.count() != Some(1) || to.count() != Some(1) {
         return value;
     }
-    let rank = match place {
+    let rank = match placement {
         Placement::Host => to.rank(),
         Placement::Device => to.burn_rank(),
     };
     let ones = (0..rank).map(|_| code!(1));
-    match place {
+    match placement {
         Placement::Host => code!(host::reshape(&#value, &[#(#ones),*], false)),
         Placement::Device => code!(#value.reshape([#(#ones),*])),
     }

@@ -76,7 +76,7 @@ pub struct Context<'g> {
 impl Emit<'_, '_> {
     /// Returns `true` if the node runs on the host.
     pub fn on_host(&self) -> bool {
-        self.node.place == Placement::Host
+        self.node.placement == Placement::Host
     }
 
     /// Returns the number of inputs, including omitted ones.
@@ -233,6 +233,6 @@ impl Context<'_> {
 
     pub(super) fn lives_on_host(&self, id: ValueId) -> bool {
         let value = &self.values[id];
-        value.place == Placement::Host || value.ty.as_ref().is_some_and(Type::is_of_host)
+        value.placement == Placement::Host || value.ty.as_ref().is_some_and(Type::is_of_host)
     }
 }

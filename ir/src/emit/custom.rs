@@ -22,8 +22,8 @@ pub struct Expected {
 impl Emit<'_, '_> {
     /// Returns an input as an argument of a function: its type and value.
     pub fn argument(&mut self, input: usize) -> Result<(Code, Code), Problem> {
-        let ty = rust_type(self.ty(input)?, self.node.place);
-        let value = match self.node.place {
+        let ty = rust_type(self.ty(input)?, self.node.placement);
+        let value = match self.node.placement {
             Placement::Host => self.value(input)?,
             Placement::Device => self.tensor(input)?,
         };
@@ -34,7 +34,7 @@ impl Emit<'_, '_> {
     pub fn argument_type(&self, like: Option<ValueId>) -> Result<Code, Problem> {
         let ty = like.and_then(|id| self.source.cx.values[id].ty.as_ref());
         let ty = ty.ok_or_else(|| Problem::defect("the type of an argument is unknown"))?;
-        Ok(rust_type(ty, self.node.place))
+        Ok(rust_type(ty, self.node.placement))
     }
 
     /// Returns the expected type and sizes of an output.

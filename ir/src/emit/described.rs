@@ -173,8 +173,12 @@ fn counted(weights: usize, labels: &[String]) -> String {
     if !labels.is_empty() {
         let named: Vec<String> = labels.iter().take(CLASSES).map(|label| span(label)).collect();
         let more = if labels.len() > CLASSES { ", .." } else { "" };
-        let (count, named) = (thousands(labels.len()), named.join(", "));
-        sentences.push(format!("`LABELS` contains the names of {count} classes: {named}{more}."));
+        let named = named.join(", ");
+        let names = match labels.len() {
+            1 => "the name of the class".to_owned(),
+            count => format!("the names of {} classes", thousands(count)),
+        };
+        sentences.push(format!("`LABELS` contains {names}: {named}{more}."));
     }
     sentences.join(" ")
 }

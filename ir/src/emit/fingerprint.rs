@@ -237,7 +237,7 @@ impl fmt::Display for Refusal {
             }
             Refusal::Length { file, expected, found } => {
                 let file = shown(file);
-                write!(f, "`{file}` has {found} bytes, expected {expected}")
+                write!(f, "the size of `{file}` in bytes is {found}, expected {expected}")
             }
             Refusal::Differs { file, before } => {
                 write!(f, "`{}` differs from the compiled model ", shown(file))?;

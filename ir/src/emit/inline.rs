@@ -128,18 +128,18 @@ impl<'c> Inner<'c> {
         if together > most + NAME {
             return None;
         }
-        let joined = self.placed(outer, false)?;
+        let joined = self.substituted(outer, false)?;
         let mut operators = 0;
         joined.each_part(&mut |part| operators += usize::from(is_operator(part)));
         (operators <= OPERATORS).then_some(joined)
     }
 
     /// Returns the code with the value in place of its variable, or `None` if anything before it is evaluated.
-    fn placed(&self, code: &Code, is_call: bool) -> Option<Code> {
+    fn substituted(&self, code: &Code, is_call: bool) -> Option<Code> {
         let parts = code.parts();
         for (at, part) in parts.iter().enumerate() {
             let before = at.checked_sub(1).and_then(|at| parts.get(at));
-            let placed = match part {
+            let replacement = match part {
                 CodeNode::Value(variable, access) if *variable == self.bound => {
                     let after = parts.get(at + 1);
                     let as_value = *access == Access::Take;
@@ -147,7 +147,7 @@ impl<'c> Inner<'c> {
                     self.used_as(usage, before, after)?
                 }
                 CodeNode::Method(name, arguments) if !arguments.is_empty() => {
-                    CodeNode::Method(name, self.placed(arguments, true)?).into()
+                    CodeNode::Method(name, self.substituted(arguments, true)?).into()
                 }
                 CodeNode::Method("clone" | "val" | "dims", _) => continue,
                 CodeNode::Group(bracket @ (Bracket::Round | Bracket::Square), inside) => {
@@ -157,13 +157,13 @@ impl<'c> Inner<'c> {
                         Some(CodeNode::Sign(">")) => true,
                         _ => false,
                     };
-                    CodeNode::Group(*bracket, self.placed(inside, is_call)?).into()
+                    CodeNode::Group(*bracket, self.substituted(inside, is_call)?).into()
                 }
                 part if is_quiet(part) => continue,
                 _ => return None,
             };
             let (before, after) = (parts.get(..at)?, parts.get(at + 1..)?);
-            return Some(code!(#before #placed #after));
+            return Some(code!(#before #replacement #after));
         }
         None
     }

@@ -180,7 +180,7 @@ impl Source<'_, '_> {
             Some(Known::Ints(dims)) => Ok(self.symbolic(tensor, dims)),
             _ => {
                 let name = variable(id);
-                match value.place {
+                match value.placement {
                     Placement::Device => Ok(code!(#name)),
                     Placement::Host => self.moved(id, tensor),
                 }

@@ -43,11 +43,11 @@ pub struct Field {
     /// Weights of the file in the field, with their paths.
     pub parameters: Vec<(String, ValueId)>,
     /// Whether it contains a tensor, and therefore determines the device of the model.
-    is_placed: bool,
+    has_tensor: bool,
 }
 
 /// Layers that always contain tensors.
-const PLACED: &[&str] = &[
+const TENSOR_LAYERS: &[&str] = &[
     "BatchNorm",
     "Conv1d",
     "Conv2d",
@@ -139,13 +139,13 @@ impl Layer {
 
     /// Sorts the fields by their first use in the code.
     pub fn order(&mut self, code: &Code) {
-        let mut places: BTreeMap<Rc<str>, usize> = BTreeMap::new();
+        let mut indices: BTreeMap<Rc<str>, usize> = BTreeMap::new();
         each_field(code, &mut |name| {
-            let next = places.len();
-            places.entry(name.clone()).or_insert(next);
+            let next = indices.len();
+            indices.entry(name.clone()).or_insert(next);
         });
-        let place = |field: &Field| places.get(&*field.name).copied().unwrap_or(usize::MAX);
-        self.fields.sort_by_key(place);
+        let index = |field: &Field| indices.get(&*field.name).copied().unwrap_or(usize::MAX);
+        self.fields.sort_by_key(index);
     }
 
     /// Returns the declarations of the fields.
@@ -168,12 +168,12 @@ impl Layer {
             if self.plain { name::snake(kind(&ty)) } else { name::snake(&self.relative(name::plain(hint))) };
         let name = self.taken.name(&wanted);
         self.loaded.insert(key, name.clone());
-        let is_placed = match words(&ty).as_slice() {
+        let has_tensor = match words(&ty).as_slice() {
             ["Param" | "Tensor", ..] => true,
-            ["layers", layer] => PLACED.contains(layer),
+            ["layers", layer] => TENSOR_LAYERS.contains(layer),
             _ => false,
         };
-        self.fields.push(Field { name: name.clone(), is_placed, ty, load, parameters });
+        self.fields.push(Field { name: name.clone(), has_tensor, ty, load, parameters });
         name
     }
 
@@ -201,16 +201,16 @@ impl Layer {
     }
 
     /// Returns the first field that determines the device of the model.
-    pub fn placed(&self) -> Option<&str> {
-        let field = self.fields.iter().find(|field| field.is_placed);
+    pub fn device_field(&self) -> Option<&str> {
+        let field = self.fields.iter().find(|field| field.has_tensor);
         field.map(|field| field.name.as_str())
     }
 
     /// Records that a field determines the device of the model.
-    pub fn place(&mut self, name: &str) {
+    pub fn mark_device_field(&mut self, name: &str) {
         let field = self.fields.iter_mut().find(|field| field.name == name);
         if let Some(field) = field {
-            field.is_placed = true;
+            field.has_tensor = true;
         }
     }
 

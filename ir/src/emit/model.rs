@@ -67,7 +67,7 @@ fn written(
     let uses = chosen.uses(item, inputs.len(), outputs.len());
     let attributes = Code::foreign(item.attributes.clone());
     let fields = root.declarations();
-    let (anchor, anchored) = if root.placed().is_none() {
+    let (anchor, anchored) = if root.device_field().is_none() {
         (code!(anchor: Anchor,), code!(anchor: Anchor::new(weights.device()),))
     } else {
         Default::default()
@@ -277,7 +277,7 @@ fn forward(
 
 /// Returns the device of the model, which its first tensor determines.
 fn device(root: &Layer) -> Code {
-    let field = Code::field(root.placed().unwrap_or("anchor"));
+    let field = Code::field(root.device_field().unwrap_or("anchor"));
     code!(device(&#field))
 }
 

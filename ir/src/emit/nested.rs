@@ -57,8 +57,8 @@ impl Emit<'_, '_> {
         let statements = split::split(items, &block.inputs, &block.outputs, source, &mut problems);
         source.cx.problems.extend(problems);
         let mut results = Vec::new();
-        for (&id, (place, ty)) in block.outputs.iter().zip(wanted) {
-            results.push(source.value_as(id, *place, ty)?);
+        for (&id, (placement, ty)) in block.outputs.iter().zip(wanted) {
+            results.push(source.value_as(id, *placement, ty)?);
         }
         let made = block.nodes.iter().flat_map(|node| &node.outputs).flatten();
         let own: BTreeSet<ValueId> = made.chain(&block.inputs).copied().collect();
@@ -74,14 +74,14 @@ impl Emit<'_, '_> {
     }
 
     /// Returns the placement of a value of the node or of its blocks.
-    pub fn place(&self, id: ValueId) -> Placement {
+    pub fn placement(&self, id: ValueId) -> Placement {
         if self.source.cx.lives_on_host(id) { Placement::Host } else { Placement::Device }
     }
 
     /// Returns the placement of an output of the node.
-    pub fn output_place(&self, output: usize) -> Placement {
+    pub fn output_placement(&self, output: usize) -> Placement {
         let id = self.node.output(output);
-        id.map_or(Placement::Device, |id| self.place(id))
+        id.map_or(Placement::Device, |id| self.placement(id))
     }
 
     /// Returns the known elements of a value of the node or of its blocks, and marks their constants as fixed.
@@ -124,14 +124,14 @@ impl Emit<'_, '_> {
     }
 
     /// Returns an input with a placement.
-    pub fn input_at(&mut self, input: usize, place: Placement) -> Result<Code, Problem> {
+    pub fn input_at(&mut self, input: usize, placement: Placement) -> Result<Code, Problem> {
         let id = self.required(input)?;
-        self.value_at(id, place)
+        self.value_at(id, placement)
     }
 
     /// Returns a value of the graph around the node's blocks with a placement.
-    pub fn value_at(&mut self, id: ValueId, place: Placement) -> Result<Code, Problem> {
-        match (place, self.type_of(id)?) {
+    pub fn value_at(&mut self, id: ValueId, placement: Placement) -> Result<Code, Problem> {
+        match (placement, self.type_of(id)?) {
             (Placement::Host, Type::Tensor(_)) => self.source.host_value(id),
             _ => self.source.device_value(id),
         }

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn values_can_change_places() {
+    fn values_can_be_swapped() {
         let code = code!(loop { (#X, #Y) = (#Y, #X); });
         check(code.clone(), code);
     }

@@ -8,9 +8,9 @@ use crate::rust::{Code, code};
 use crate::types::{Placement, Type};
 
 /// Returns the Rust type of a value.
-pub fn rust_type(ty: &Type, place: Placement) -> Code {
+pub fn rust_type(ty: &Type, placement: Placement) -> Code {
     match ty {
-        Type::Tensor(tensor) if place == Placement::Host || tensor.dtype == DType::String => {
+        Type::Tensor(tensor) if placement == Placement::Host || tensor.dtype == DType::String => {
             let element = host_element(tensor.dtype);
             code!(Array<#element>)
         }

@@ -22,7 +22,7 @@ pub struct Port {
     pub ty: Type,
     /// Rust type in the signature of `forward`.
     pub rust: Code,
-    pub place: Placement,
+    pub placement: Placement,
     /// Whether it is a host scalar, which is a plain Rust value in the signature.
     pub scalar: bool,
 }
@@ -69,7 +69,7 @@ impl Port {
 
     /// Returns `true` if it is a tensor on the device.
     pub fn is_device(&self) -> bool {
-        self.is_numeric() && !self.scalar && self.place == Placement::Device
+        self.is_numeric() && !self.scalar && self.placement == Placement::Device
     }
 
     fn is_numeric(&self) -> bool {
@@ -83,10 +83,10 @@ const LOCAL: [&str; 2] = ["device", "entry"];
 
 /// Returns the inputs, which may be on the host.
 pub fn inputs(ids: &[ValueId], cx: &Context<'_>) -> Vec<Port> {
-    let place = |id: ValueId| {
+    let placement = |id: ValueId| {
         if cx.lives_on_host(id) { Placement::Host } else { Placement::Device }
     };
-    let named = ids.iter().map(|&id| (id, cx.values[id].name.clone(), place(id)));
+    let named = ids.iter().map(|&id| (id, cx.values[id].name.clone(), placement(id)));
     ports(named, &LOCAL, cx)
 }
 
@@ -160,12 +160,12 @@ fn ports(
     let mut unique = Unique::default();
     reserved.iter().for_each(|name| unique.reserve(name));
     let mut ports = Vec::new();
-    for (id, onnx, place) in named {
+    for (id, onnx, placement) in named {
         let Some(ty) = cx.values[id].ty.clone() else {
             continue;
         };
         let scalar = match &ty {
-            Type::Tensor(tensor) if tensor.rank() == 0 => (place == Placement::Host
+            Type::Tensor(tensor) if tensor.rank() == 0 => (placement == Placement::Host
                 || tensor.dtype == DType::String)
                 .then(|| host_element(tensor.dtype)),
             _ => None,
@@ -174,9 +174,9 @@ fn ports(
             id,
             ident: format_ident!("{}", unique.name(&name::snake(&onnx))),
             onnx,
-            place,
+            placement,
             scalar: scalar.is_some(),
-            rust: scalar.unwrap_or_else(|| rust_type(&ty, place)),
+            rust: scalar.unwrap_or_else(|| rust_type(&ty, placement)),
             ty,
         });
     }

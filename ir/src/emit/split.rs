@@ -280,11 +280,11 @@ fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
     }
     part.layer.order(&body.named.code);
     part.layer.finish_steps();
-    let is_placed = part.layer.placed().is_some();
+    let has_tensor = part.layer.device_field().is_some();
     let (ty, load) = cx.structs.instance(&part.field, &part.type_name, &part.layer, &alike, shown, &cx.hints);
     let field = layer.field(&part.field, ty, load, part.layer.parameters());
-    if is_placed {
-        layer.place(&field);
+    if has_tensor {
+        layer.mark_device_field(&field);
     }
     let field = Code::field(&field);
     Statement {

@@ -15,7 +15,7 @@ impl Emit<'_, '_> {
         let code = operator.emit(self)?;
         let code = self.named(code);
         let strings: Vec<usize> = (0..self.inputs()).filter(|&at| self.is_string(at)).collect();
-        if !operator.moves() || strings.is_empty() || self.node.place == Placement::Host {
+        if !operator.moves() || strings.is_empty() || self.node.placement == Placement::Host {
             return Ok(code);
         }
         let rank = Literal::usize_unsuffixed(self.output_tensor(0)?.rank());

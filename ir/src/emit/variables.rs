@@ -257,8 +257,8 @@ impl<'h> Namer<'h> {
         let foremost = |single: bool| {
             let used = used.iter().filter(|used| !single || is_single(used));
             let names = used.filter_map(|used| self.left(*used));
-            let places = names.filter_map(|name| SHORT.iter().position(|short| *short == name));
-            SHORT.get(places.min()?).copied()
+            let indices = names.filter_map(|name| SHORT.iter().position(|short| *short == name));
+            SHORT.get(indices.min()?).copied()
         };
         let first = used.first().and_then(|first| self.left(*first));
         Ended {

@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::missing::shown;
 use super::{Files, open_file, whole};
-use crate::diagnostics::Problem;
+use crate::diagnostics::{Problem, counted};
 use crate::proto::TensorProto;
 use crate::weight::ByteRange;
 
@@ -39,8 +39,8 @@ impl Files {
         match end.filter(|&end| end <= bytes.len() && start <= end) {
             Some(end) => Ok(ByteRange { file, start, bytes: bytes.slice(start..end) }),
             None => Err(Problem::new(format!(
-                "constant `{name}` extends past the {} bytes of `{location}`",
-                bytes.len()
+                "constant `{name}` extends past the {} of `{location}`",
+                counted(bytes.len(), "bytes")
             ))
             .help(
                 "export or download both files again: the external data is truncated, or belongs to another version \
@@ -59,7 +59,7 @@ impl Files {
         if !relative.components().all(plain) {
             return Err(outside());
         }
-        let known = self.places.borrow().get(relative).copied();
+        let known = self.indices.borrow().get(relative).copied();
         if let Some(file) = known {
             let bytes = self.open.borrow().get(file).map(|file| file.1.clone());
             return Ok((file, bytes.unwrap_or_default()));
@@ -105,7 +105,7 @@ impl Files {
         let mut open = self.open.borrow_mut();
         let at = open.len();
         open.push((relative.to_owned(), bytes.clone()));
-        self.places.borrow_mut().insert(relative.to_owned(), at);
+        self.indices.borrow_mut().insert(relative.to_owned(), at);
         Ok((at, bytes))
     }
 }
@@ -218,14 +218,14 @@ mod tests {
             let weight = files.weight(&tensor).map_err(|problem| problem.to_string());
             weight.map(|weight| weight.parts[0].bytes.to_vec())
         };
-        let places: [&[(&str, &str)]; 5] = [
+        let ranges: [&[(&str, &str)]; 5] = [
             &[],
             &[("offset", "4")],
             &[("offset", "8"), ("length", "4")],
             &[("offset", "4"), ("length", "8")],
             &[("offset", "12")],
         ];
-        let found = places.map(read);
+        let found = ranges.map(read);
         std::fs::remove_dir_all(&folder).unwrap();
         assert_eq!(found[..3], [1, 2, 3].map(|byte| Ok(vec![byte; 4])));
         assert!(found[3].as_ref().is_err_and(|error| error.contains("has 8 bytes")));

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_name_is_put_right() {
+    fn a_misspelled_name_is_put_right() {
         let path = PathBuf::from("../examples/mnist/Mnits.onnx");
         assert_eq!(near_names(&[path]), "did you mean `mnist.onnx`?");
     }

@@ -168,16 +168,16 @@ pub fn positions(from: &[usize], to: &[usize]) -> Vec<usize> {
     (0..count).map(position).collect()
 }
 
-/// Returns the positions, in row-major order, of the elements whose index along each axis is in `places`. Returns
+/// Returns the positions, in row-major order, of the elements whose index along each axis is in `indices`. Returns
 /// `None` if there are more than [`MAX_KNOWN_ELEMENTS`].
-pub fn grid(shape: &[usize], places: &[Vec<usize>]) -> Option<Vec<usize>> {
+pub fn grid(shape: &[usize], indices: &[Vec<usize>]) -> Option<Vec<usize>> {
     let mut positions = vec![0usize];
-    for (size, places) in shape.iter().zip(places) {
-        let count = positions.len().checked_mul(places.len())?;
+    for (size, indices) in shape.iter().zip(indices) {
+        let count = positions.len().checked_mul(indices.len())?;
         if count > MAX_KNOWN_ELEMENTS {
             return None;
         }
-        let along = |position: usize| places.iter().map(move |place| position * size + place);
+        let along = |position: usize| indices.iter().map(move |index| position * size + index);
         positions = positions.into_iter().flat_map(along).collect();
     }
     Some(positions)

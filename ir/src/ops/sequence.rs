@@ -62,7 +62,7 @@ impl Operator for At {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let item = cx.items(0)?;
         if let (Some(parts), Some(at)) = (cx.parts(0), position(cx, 1)?) {
-            let part = parts.get(place(at, parts.len())?);
+            let part = parts.get(normalized(at, parts.len())?);
             cx.output_copy(0, *part.ok_or_else(|| out_of_bounds(at, parts.len()))?);
             return Ok(());
         }
@@ -88,7 +88,7 @@ impl Operator for Erase {
         let mut left = None;
         if let (Some(mut parts), Some(at)) = (cx.parts(0), position(cx, 1)?) {
             let at = if cx.has(1) { at } else { -1 };
-            let index = place(at, parts.len())?;
+            let index = normalized(at, parts.len())?;
             if index >= parts.len() {
                 return Err(out_of_bounds(at, parts.len()));
             }
@@ -117,7 +117,7 @@ impl Operator for Insert {
         let item = either(&cx.items(0)?, cx.ty(1)?)?;
         let mut all = None;
         if let (Some(mut parts), Some(at), Some(new)) = (cx.parts(0), position(cx, 2)?, cx.part(1)) {
-            let before = if cx.has(2) { place(at, parts.len())? } else { parts.len() };
+            let before = if cx.has(2) { normalized(at, parts.len())? } else { parts.len() };
             if before > parts.len() {
                 return Err(out_of_bounds(at, parts.len()));
             }
@@ -192,7 +192,7 @@ fn position(cx: &Infer<'_>, input: usize) -> Result<Option<i64>, Problem> {
 }
 
 /// Converts a position to an index counted from the start.
-fn place(at: i64, length: usize) -> Result<usize, Problem> {
+fn normalized(at: i64, length: usize) -> Result<usize, Problem> {
     let counted = match at {
         ..0 => i64::try_from(length).ok().and_then(|length| length.checked_add(at)),
         _ => Some(at),

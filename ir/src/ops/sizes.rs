@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use crate::diagnostics::{Problem, Topic};
+use crate::diagnostics::{Problem, Topic, counted};
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::infer::Infer;
@@ -17,6 +17,15 @@ pub fn equal(one: Count<'_>, other: Count<'_>) -> Result<(), Problem> {
     if differ(one.1, other.1) {
         let (one, other) = (described(one, "has"), described(other, "has"));
         Err(Problem::new(format!("{one}, but {other}")))
+    } else {
+        Ok(())
+    }
+}
+
+/// Reports a count that is known to differ from the expected one.
+pub fn exact((whose, found, things): Count<'_>, expected: &Dim) -> Result<(), Problem> {
+    if differ(found, expected) {
+        Err(Problem::new(format!("the number of {things} of {whose} is {found}, expected {expected}")))
     } else {
         Ok(())
     }
@@ -99,8 +108,8 @@ pub fn length(list: &str, found: usize, expected: usize) -> Result<(), Problem> 
     if found == expected {
         Ok(())
     } else {
-        let things = if found == 1 { "element" } else { "elements" };
-        Err(Problem::new(format!("{list} has {found} {things}, expected {expected}")))
+        let found = counted(found, "elements");
+        Err(Problem::new(format!("{list} has {found}, expected {expected}")))
     }
 }
 
@@ -125,19 +134,7 @@ fn order(one: &Dim, other: &Dim) -> Option<Ordering> {
 
 /// Formats `the weight has 7 rows`, with `verb` for `has`.
 fn described((whose, size, things): Count<'_>, verb: &str) -> String {
-    let things = if size.is(1) { singular(things) } else { things.to_owned() };
-    format!("{whose} {verb} {size} {things}")
-}
-
-/// Returns the singular of `channels`, `classes` or `elements along axis 1`.
-fn singular(things: &str) -> String {
-    let end = [" along ", " in ", " of "].iter().filter_map(|word| things.find(word)).min();
-    let (noun, rest) = things.split_at(end.unwrap_or(things.len()));
-    let noun = match noun.strip_suffix("es") {
-        Some(stem) if stem.ends_with("ss") || stem.ends_with('x') => stem,
-        _ => noun.strip_suffix('s').unwrap_or(noun),
-    };
-    format!("{noun}{rest}")
+    format!("{whose} {verb} {}", counted(size, things))
 }
 
 /// Displays `[n, 3]`.
@@ -181,12 +178,6 @@ mod tests {
         );
         let any = Dim::any().add(&one).unwrap();
         check(agree("the batch", &any, &Dim::any()), expect!["fine"]);
-    }
-
-    #[test]
-    fn one_thing_is_singular() {
-        let things = ["classes", "boxes", "elements along axis 1", "groups of offsets"].map(singular);
-        assert_eq!(things, ["class", "box", "element along axis 1", "group of offsets"]);
     }
 
     #[test]

@@ -270,7 +270,7 @@ impl Autocast<'_> {
             inputs: vec![Some(id)],
             outputs: vec![Some(result)],
             blocks: Vec::new(),
-            place: Placement::default(),
+            placement: Placement::default(),
         };
         // Every float can be converted.
         let _ = infer::node(&node, self.values, self.names);

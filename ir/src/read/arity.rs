@@ -1,14 +1,14 @@
 //! Checks the numbers of a node's inputs and outputs.
 
 use super::scope::Scope;
-use crate::diagnostics::Problem;
+use crate::diagnostics::{Problem, counted};
 use crate::ops::arity::{Arity, Signs, is_required, least, most};
 use crate::proto::NodeProto;
 
 /// Checks the numbers of inputs and outputs, and that no required input is omitted. An output may have no name.
 pub fn check(node: &NodeProto, arity: Arity, scope: &Scope<'_>) -> Result<(), Problem> {
-    count(node.input.len(), arity.inputs, "input")?;
-    count(node.output.len(), arity.outputs, "output")?;
+    count(node.input.len(), arity.inputs, "inputs")?;
+    count(node.output.len(), arity.outputs, "outputs")?;
     for (at, name) in node.input.iter().enumerate() {
         // Inside a function a named input may still be omitted, by the caller of the function.
         if is_required(arity.inputs, at) && scope.input(name)?.is_none() {
@@ -30,11 +30,6 @@ fn count(found: usize, signs: Signs, what: &str) -> Result<(), Problem> {
     };
     let message = format!("expected {expected}, found {found}");
     Err(Problem::new(message).inconsistent())
-}
-
-fn counted(count: usize, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{plural}")
 }
 
 #[cfg(test)]

@@ -58,10 +58,10 @@ impl Check {
     }
 
     fn functions(&mut self, functions: &[FunctionProto]) {
-        let mut places = BTreeMap::new();
+        let mut indices = BTreeMap::new();
         for (at, function) in functions.iter().enumerate() {
             let name = kind(&domain(&function.domain), &function.name);
-            let first = *places.entry((name.clone(), &function.overload)).or_insert(at);
+            let first = *indices.entry((name.clone(), &function.overload)).or_insert(at);
             if first != at {
                 self.refuse(format!("functions {first} and {at} of the file are both named `{name}`"));
             }

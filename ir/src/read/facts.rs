@@ -7,7 +7,7 @@ use prost::Message;
 
 use super::limits::MAX_NODES;
 use super::{foreign, size};
-use crate::diagnostics::{Format, Problem, Topic};
+use crate::diagnostics::{Format, Problem, Topic, counted};
 use crate::labels;
 use crate::metadata::Metadata;
 use crate::model::Facts;
@@ -30,9 +30,9 @@ pub fn decode(bytes: Bytes) -> Result<ModelProto, Problem> {
     let length = bytes.len();
     let start = bytes.slice(..length.min(64));
     let failed = |error: prost::DecodeError| {
-        foreign::recognise(&start).unwrap_or_else(|| {
+        foreign::recognize(&start).unwrap_or_else(|| {
             Problem::new("the file is not an ONNX model, or it is truncated")
-                .help(format!("export or download it again; it has {length} bytes ({error})"))
+                .help(format!("export or download it again; it has {} ({error})", counted(length, "bytes")))
                 .about(Topic::Format(Format::Unknown))
         })
     };

@@ -30,7 +30,7 @@ const MARKS: &[(usize, &[u8], Format, &str, &str)] = &[
 const EXPORT: &str = "export the model to ONNX first";
 
 /// Returns the problem of a file that cannot be decoded, if its first bytes identify another format.
-pub fn recognise(bytes: &[u8]) -> Option<Problem> {
+pub fn recognize(bytes: &[u8]) -> Option<Problem> {
     let marked = |row: &&(usize, &[u8], Format, &str, &str)| {
         let (start, mark) = (row.0, row.1);
         bytes.get(start..).is_some_and(|rest| rest.starts_with(mark))
@@ -53,19 +53,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_of_a_failed_download_is_recognised() {
-        let problem = recognise(b"\n<!doctype HTML><html>").unwrap();
+    fn a_page_of_a_failed_download_is_recognized() {
+        let problem = recognize(b"\n<!doctype HTML><html>").unwrap();
         assert_eq!(problem.to_string(), "the file is a web page, not the model");
     }
 
     #[test]
-    fn weights_without_a_graph_are_recognised() {
-        let problem = recognise(b"\x10\0\0\0\0\0\0\0{\"a\":{\"dtype\":").unwrap();
+    fn weights_without_a_graph_are_recognized() {
+        let problem = recognize(b"\x10\0\0\0\0\0\0\0{\"a\":{\"dtype\":").unwrap();
         assert!(problem.to_string().contains("safetensors"));
     }
 
     #[test]
     fn the_beginning_of_a_model_is_not() {
-        assert_eq!(recognise(b"\x08\x08\x12\x07pytorch"), None);
+        assert_eq!(recognize(b"\x08\x08\x12\x07pytorch"), None);
     }
 }

@@ -78,14 +78,14 @@ fn cycle(left: &[&NodeProto]) -> Problem {
         reads.find_map(|name| Some((*makers.get(name)?, name)))
     };
     let mut path: Vec<(usize, &str)> = Vec::new();
-    let mut places = BTreeMap::new();
+    let mut indices = BTreeMap::new();
     let mut next = needed(0);
     while let Some((maker, name)) = next {
-        if let Some(&start) = places.get(&maker) {
+        if let Some(&start) = indices.get(&maker) {
             path.drain(..start);
             break;
         }
-        places.insert(maker, path.len());
+        indices.insert(maker, path.len());
         path.push((maker, name));
         next = needed(maker);
     }

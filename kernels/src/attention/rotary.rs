@@ -182,8 +182,8 @@ mod tests {
         let (c, s) = ([[1f32, 10.0, 100.0, 1000.0]], [[0.5f32, 0.25, 2.0, 4.0]]);
         let halves = [[1.0 - 1.5, 20.0 - 1.0, 300.0 + 2.0, 4000.0 + 8.0f32]];
         same(rotate_pairs(x(), float(c), float(s), false), halves);
-        let neighbours = [[1.0 - 1.0, 20.0 + 0.25, 300.0 - 8.0, 4000.0 + 12.0f32]];
-        same(rotate_pairs(x(), float(c), float(s), true), neighbours);
+        let neighbors = [[1.0 - 1.0, 20.0 + 0.25, 300.0 - 8.0, 4000.0 + 12.0f32]];
+        same(rotate_pairs(x(), float(c), float(s), true), neighbors);
         let x = noise([2, 3, 4, 8], 1);
         for interleaved in [false, true] {
             let (c, s) = (noise([1, 4, 4], 2), noise([1, 4, 4], 3));

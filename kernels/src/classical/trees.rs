@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 use crate::ensure;
 
-pub use build::{Indexed, Labelled};
+pub use build::{Indexed, Labeled};
 pub use vote::{Classify, Regress};
 
 /// Comparison of a node, numbered as in TreeEnsemble.

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn volumes_are_read_between_all_neighbours() {
+    fn volumes_are_read_between_all_neighbors() {
         let x = float::<5>([[[[[0f32, 1.0], [2.0, 3.0]], [[4.0, 5.0], [6.0, 7.0]]]]]);
         let weight = float::<5>([[[[[2f32]]]]]);
         let offset = Tensor::full([1, 3, 1, 1, 1], 0.5, &x.device());

@@ -187,8 +187,8 @@ impl Plan {
 fn row<const N: usize>(weight: &CubeTensor, y: &CubeTensor, options: &ConvOptions<N>) -> Option<Row> {
     let (window, step) = (weight.shape()[N + 1], options.stride[N - 1]);
     let is_one = N < 3 && weight.shape()[1] == 1 && window <= depthwise::WINDOW && step <= depthwise::STEP;
-    let reads_neighbours = options.dilation[N - 1] == 1 || window == 1;
-    (is_one && reads_neighbours).then(|| Row::of(y.shape()[N + 1], window, step))
+    let reads_neighbors = options.dilation[N - 1] == 1 || window == 1;
+    (is_one && reads_neighbors).then(|| Row::of(y.shape()[N + 1], window, step))
 }
 
 pub fn described_by<const N: usize>(

@@ -46,8 +46,8 @@ pub fn lrn(x: FlexTensor, options: Lrn) -> Option<FlexTensor> {
                 out.write_rows(|channel, out| {
                     sums.fill(0.0);
                     let end = channels.min(channel.saturating_add(after + 1));
-                    for neighbour in channel.saturating_sub(before)..end {
-                        add_squares(sums, row(neighbour));
+                    for neighbor in channel.saturating_sub(before)..end {
+                        add_squares(sums, row(neighbor));
                     }
                     let out = out.write_copy_of_slice(row(channel));
                     divide(out, sums, &options);
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbourhoods_of_every_size() {
+    fn neighborhoods_of_every_size() {
         check(noise::<2>([3, 7], 1));
         check(noise::<4>([2, 6, 40, 60], 1));
         check(noise::<4>([3, 5, 4, 6], 1).permute([3, 1, 0, 2]));

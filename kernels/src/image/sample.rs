@@ -51,7 +51,7 @@ pub fn read(x: Tensor<3>, taps: Vec<WeightedIndex>) -> Tensor<3> {
             None => near,
         }
     };
-    taps.into_iter().map(read).reduce(|sum, part| sum + part).expect("interpolation has neighbours")
+    taps.into_iter().map(read).reduce(|sum, part| sum + part).expect("interpolation has neighbors")
 }
 
 /// Returns the nearest element along an axis of `size` to each of integral coordinates.

@@ -28,8 +28,8 @@ pub fn lrn<const D: usize>(x: Tensor<D>, size: usize, alpha: f32, beta: f32, bia
     let padded = x.clone().square().pad(pads, PadMode::Constant(0.0));
     let squares = (0..size)
         .map(|offset| padded.clone().narrow(1, offset, channels))
-        .reduce(|sum, neighbour| sum + neighbour)
-        .expect("a neighbourhood has elements");
+        .reduce(|sum, neighbor| sum + neighbor)
+        .expect("a neighborhood has elements");
     let base = squares.mul_scalar(alpha / size as f32).add_scalar(bias);
     (x / base.powf_scalar(beta)).cast(dtype)
 }

@@ -93,7 +93,7 @@ pub fn other_file(
 }
 
 /// Describes where a file differs from the compiled one.
-pub fn place(before: Option<&str>) -> String {
+pub fn location(before: Option<&str>) -> String {
     match before {
         Some(name) => format!("it differs just before weight `{name}`"),
         None => "it differs after its last weight".to_owned(),
@@ -106,9 +106,9 @@ pub fn at_path(f: &mut fmt::Formatter<'_>, path: &Path, error: &Error) -> fmt::R
     let shown = path.display();
     match error {
         Error::FileLength { file, expected, found } => {
-            other_file(f, Some(&shown), file, &format!("it has {found} bytes, expected {expected}"))
+            other_file(f, Some(&shown), file, &format!("its size in bytes is {found}, expected {expected}"))
         }
-        Error::FileDiffers { file, before } => other_file(f, Some(&shown), file, &place(*before)),
+        Error::FileDiffers { file, before } => other_file(f, Some(&shown), file, &location(*before)),
         other => write!(f, "cannot load `{}`: {other}", path.display()),
     }
 }

@@ -1,6 +1,6 @@
 //! Operators that move elements.
 
-use super::{broadcast, broadcast_element, place, shape};
+use super::{broadcast, broadcast_element, normalized, shape};
 use alloc::{vec, vec::Vec};
 use onnx_embed_kernels::fault::fail;
 use onnx_embed_kernels::shape::{squeezed, unsqueezed};
@@ -36,8 +36,8 @@ pub fn gather<T: Clone>(array: &Array<T>, indices: &Array<i64>, axis: usize) -> 
     let size = array.shape()[axis];
     let last = axis + indices.rank();
     // All indices are checked, also if the result has no elements.
-    let places = indices.data().iter().map(|index| place(*index, size));
-    let indices = Array::new(indices.shape(), places.collect());
+    let checked = indices.data().iter().map(|index| normalized(*index, size));
+    let indices = Array::new(indices.shape(), checked.collect());
     Array::from_fn([before, indices.shape(), after].concat(), |index| {
         let at = indices[&index[axis..last]];
         array[[&index[..axis], &[at], &index[last..]].concat().as_slice()].clone()
@@ -120,10 +120,10 @@ pub fn write_cache<T: Clone>(
         let start = starts.get(index[0]).copied().unwrap_or_default();
         let at = start + index[axis] as i64;
         let at = if circular { at.rem_euclid(size as i64) } else { at };
-        let at = place(at, size);
-        let places = index.iter().enumerate().zip(cache.shape());
+        let at = normalized(at, size);
+        let axes = index.iter().enumerate().zip(cache.shape());
         let to =
-            places.fold(0, |to, ((along, &index), size)| to * size + if along == axis { at } else { index });
+            axes.fold(0, |to, ((along, &index), size)| to * size + if along == axis { at } else { index });
         if let Some(value) = values.next() {
             data[to] = value.clone();
         }
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn caches_are_written_from_places_of_their_own() {
+    fn each_element_of_the_batch_has_its_own_start() {
         let cache = Array::new([2, 3], vec![0, 1, 2, 3, 4, 5]);
         let update = Array::new([2, 2], vec![10, 11, 12, 13]);
         let y = write_cache(&cache, 1, &update, &[1, 0], false);

@@ -1,6 +1,6 @@
 //! Creation of arrays, and conversion of types.
 
-use super::{Number, Scalar, Wide, place, shape};
+use super::{Number, Scalar, Wide, normalized, shape};
 use alloc::vec::Vec;
 #[cfg(not(feature = "std"))]
 use num_traits::Float as _;
@@ -55,12 +55,12 @@ pub fn cast<T: Scalar, U: Scalar>(array: &Array<T>) -> Array<U> {
 /// Returns an axis that the model computes, counted from the front.
 #[track_caller]
 pub fn axis(axis: i64, rank: usize) -> usize {
-    place(axis, rank)
+    normalized(axis, rank)
 }
 
 /// Returns axes that the model computes, counted from the front.
 pub fn axes(axes: &Array<i64>, rank: usize) -> Vec<usize> {
-    axes.data().iter().map(|&axis| place(axis, rank)).collect()
+    axes.data().iter().map(|&axis| normalized(axis, rank)).collect()
 }
 
 #[cfg(test)]

@@ -72,13 +72,15 @@ pub fn one_hot_encoder<K: Label>(
     categories: usize,
     zeros: bool,
 ) -> Array<f32> {
-    let places = look_up(x, table, categories);
-    if let (false, true) = (zeros, places.data().contains(&categories)) {
-        fail(format_args!("expected each element to be one of {categories} categories"));
+    let indices = look_up(x, table, categories);
+    if let (false, true) = (zeros, indices.data().contains(&categories)) {
+        fail(format_args!(
+            "expected each element to be a category, the number of categories is {categories}"
+        ));
     }
     Array::from_fn([x.shape(), &[categories]].concat(), |index| {
         let (at, element) = index.split_last().expect("the categories are an axis");
-        f32::from(u8::from(places[element] == *at))
+        f32::from(u8::from(indices[element] == *at))
     })
 }
 
@@ -86,7 +88,7 @@ pub fn one_hot_encoder<K: Label>(
 #[track_caller]
 pub fn zip_map<K: Ord + From<L>, L: Copy>(x: &Array<f32>, keys: &[L]) -> Vec<BTreeMap<K, f32>> {
     let (width, count) = (x.shape().last().copied().unwrap_or(1), keys.len());
-    ensure!(width == count, "expected {count} columns, one per key, found {width}");
+    ensure!(width == count, "the number of columns is {width}, expected {count}, one per key");
     let row = |row: &[f32]| {
         let pairs = keys.iter().zip(row);
         pairs.map(|(&key, &value)| (key.into(), value)).collect()

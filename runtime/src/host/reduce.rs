@@ -67,10 +67,10 @@ pub fn cumsum<T: Number>(array: &Array<T>, axis: usize, exclusive: bool, reverse
         let start = first / inner * size * inner + first % inner;
         let mut sum = T::ZERO;
         for step in 0..size {
-            let place = start + inner * if reverse { size - 1 - step } else { step };
+            let offset = start + inner * if reverse { size - 1 - step } else { step };
             let before = sum;
-            sum = sum.add(values[place]);
-            sums[place] = if exclusive { before } else { sum };
+            sum = sum.add(values[offset]);
+            sums[offset] = if exclusive { before } else { sum };
         }
     }
     Array::new(shape, sums)

@@ -1,6 +1,6 @@
 //! Sequences: access to items, insertion, splitting of arrays.
 
-use super::place;
+use super::normalized;
 use super::slice::part;
 use alloc::vec::Vec;
 use onnx_embed_kernels::{ensure, fault::fail, sizes::elements};
@@ -10,7 +10,7 @@ use crate::Array;
 /// Returns the item at a position. Negative positions count from the end.
 #[track_caller]
 pub fn at<T: Clone>(sequence: &[T], position: i64) -> T {
-    sequence[place(position, sequence.len())].clone()
+    sequence[normalized(position, sequence.len())].clone()
 }
 
 /// Returns the value of an optional, or fails if it is empty.
@@ -38,8 +38,8 @@ pub fn with_at<T>(mut sequence: Vec<T>, position: i64, item: T) -> Vec<T> {
     let length = sequence.len();
     elements(&[length + 1], ITEM);
     let at = match position {
-        ..0 => place(position, length),
-        _ => place(position, length + 1),
+        ..0 => normalized(position, length),
+        _ => normalized(position, length + 1),
     };
     sequence.insert(at, item);
     sequence
@@ -48,7 +48,7 @@ pub fn with_at<T>(mut sequence: Vec<T>, position: i64, item: T) -> Vec<T> {
 /// Removes the item at a position.
 #[track_caller]
 pub fn without<T>(mut sequence: Vec<T>, position: i64) -> Vec<T> {
-    sequence.remove(place(position, sequence.len()));
+    sequence.remove(normalized(position, sequence.len()));
     sequence
 }
 

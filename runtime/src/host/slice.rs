@@ -8,7 +8,7 @@ use crate::Array;
 /// Computes [`slice`] on the leading axes, one for each start, with a step of 1.
 pub fn slice_leading<T: Clone>(array: &Array<T>, starts: &[i64], ends: &[i64]) -> Array<T> {
     let (count, rank) = (starts.len(), array.shape().len());
-    ensure!(count <= rank, "expected at most {rank} starts, found {count}");
+    ensure!(count <= rank, "the number of starts is {count}, expected at most {rank}");
     let axes: Vec<usize> = (0..count).collect();
     slice(array, starts, ends, &axes, &vec![1; count])
 }
@@ -31,13 +31,13 @@ pub fn slice<T: Clone>(
         axes.len(),
         steps.len()
     );
-    let mut places: Vec<Vec<usize>> = array.shape().iter().map(|&size| (0..size).collect()).collect();
+    let mut indices: Vec<Vec<usize>> = array.shape().iter().map(|&size| (0..size).collect()).collect();
     for (i, &axis) in axes.iter().enumerate() {
-        places[axis] = along(array.shape()[axis], starts[i], ends[i], steps[i]);
+        indices[axis] = along(array.shape()[axis], starts[i], ends[i], steps[i]);
     }
-    let shape: Vec<_> = places.iter().map(Vec::len).collect();
+    let shape: Vec<_> = indices.iter().map(Vec::len).collect();
     Array::from_fn(shape, |index| {
-        let source = index.iter().zip(&places).map(|(&at, places)| places[at]);
+        let source = index.iter().zip(&indices).map(|(&at, indices)| indices[at]);
         array[source.collect::<Vec<_>>().as_slice()].clone()
     })
 }
@@ -80,12 +80,12 @@ fn along(size: usize, start: i64, end: i64, step: i64) -> Vec<usize> {
     let (first, last) = if step > 0 { (0, size) } else { (-1, size - 1) };
     let mut at = counted(start).clamp(first.max(0).min(last.max(0)), last.max(0));
     let end = counted(end).clamp(first, last);
-    let mut places = Vec::new();
+    let mut indices = Vec::new();
     while at < size && if step > 0 { at < end } else { at > end } {
-        places.push(at as usize);
+        indices.push(at as usize);
         at = at.saturating_add(step);
     }
-    places
+    indices
 }
 
 #[cfg(test)]

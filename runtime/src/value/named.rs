@@ -209,13 +209,13 @@ mod tests {
         let shared = values.clone().shared();
         assert_eq!(shared, values);
         let clone = shared.clone();
-        let place = |values: &Values| {
+        let addresses = |values: &Values| {
             let all = values["all"].sequence().unwrap();
             let tensors = [&values["x"], &all[0], &values["map"].map().unwrap()[&Key::from(1)]];
             tensors.map(|value| value.tensor().unwrap().as_bytes().as_ptr())
         };
-        assert_eq!(place(&clone), place(&shared));
-        assert_ne!(place(&values.clone()), place(&values));
+        assert_eq!(addresses(&clone), addresses(&shared));
+        assert_ne!(addresses(&values.clone()), addresses(&values));
     }
 
     #[test]

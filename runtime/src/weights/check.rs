@@ -68,8 +68,8 @@ impl Table {
 
     /// Checks everything except the values of weights that are not fixed. Returns copies of the fixed weights.
     fn check_structure(&self, source: WeightSource<'_>) -> Result<Kept, Error> {
-        for (place, file) in self.files.iter().enumerate() {
-            check_file(file, place, source, &self.parts(place))?;
+        for (index, file) in self.files.iter().enumerate() {
+            check_file(file, index, source, &self.parts(index))?;
         }
         self.fixed.iter().map(|fixed| self.fixed(fixed, source)).collect()
     }
@@ -99,17 +99,17 @@ impl Table {
 
 fn check_file(
     file: &File,
-    place: usize,
+    index: usize,
     source: WeightSource<'_>,
     parts: &[(&'static str, &ByteRange)],
 ) -> Result<(), Error> {
-    let found = source.length(place);
+    let found = source.length(index);
     if found != file.length {
         return Err(Error::FileLength { file: file.name, expected: file.length, found });
     }
     let differs = |before| Error::FileDiffers { file: file.name, before };
     // Bytes that cannot be read count as a difference: the file is being changed.
-    let hash = |start, end| source.hash(place, start, end, fnv1a(&[])).ok();
+    let hash = |start, end| source.hash(index, start, end, fnv1a(&[])).ok();
     let mut seen = 0;
     for (name, part) in parts {
         if hash(seen, part.start) != Some(part.gap) {
@@ -175,7 +175,7 @@ mod tests {
     fn another_length_is_reported() {
         assert_eq!(
             complaint(b"head"),
-            "the bytes of `m.onnx` differ from the compiled model: it has 4 bytes, expected 14; export with \
+            "the bytes of `m.onnx` differ from the compiled model: its size in bytes is 4, expected 14; export with \
              the same exporter and opset, or compile again"
         );
     }

@@ -22,9 +22,9 @@ impl Table {
         path: &Path,
         load: impl FnOnce(WeightSource<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let open = |place: usize| {
-            let own = self.path(place, path);
-            let opened = match place {
+        let open = |index: usize| {
+            let own = self.path(index, path);
+            let opened = match index {
                 0 => OpenFile::model(&own),
                 _ => OpenFile::external(&own, path),
             };
@@ -32,24 +32,24 @@ impl Table {
         };
         let files = (0..self.files.len()).map(open).collect::<Result<Vec<_>, _>>()?;
         load(WeightSource::Open(&files)).map_err(|error| {
-            let place = match &error {
+            let index = match &error {
                 Error::FileLength { file, .. } | Error::FileDiffers { file, .. } => {
                     self.files.iter().position(|own| own.name == *file)
                 }
                 Error::WeightDiffers { .. } | Error::BadWeight { .. } => Some(0),
                 _ => None,
             };
-            match place {
-                Some(place) => Error::AtPath { path: self.path(place, path), error: Box::new(error) },
+            match index {
+                Some(index) => Error::AtPath { path: self.path(index, path), error: Box::new(error) },
                 None => error,
             }
         })
     }
 
     /// Returns the path of a file of the model at `path`.
-    fn path(&self, place: usize, path: &Path) -> PathBuf {
-        match self.files.get(place) {
-            Some(file) if place > 0 => path.with_file_name(file.name),
+    fn path(&self, index: usize, path: &Path) -> PathBuf {
+        match self.files.get(index) {
+            Some(file) if index > 0 => path.with_file_name(file.name),
             _ => path.to_path_buf(),
         }
     }

@@ -80,9 +80,9 @@ impl Arguments {
             && !self.skipped.iter().any(fits)
     }
 
-    /// Returns `true` if the slice contains the case at this position among the selected cases.
-    pub fn is_in_slice(&self, place: usize) -> bool {
-        self.slice.is_none_or(|(slice, count)| place % count == slice - 1)
+    /// Returns `true` if the slice contains the case at this index among the selected cases.
+    pub fn is_in_slice(&self, index: usize) -> bool {
+        self.slice.is_none_or(|(slice, count)| index % count == slice - 1)
     }
 
     /// Returns `true` if cases are selected by their names.
@@ -134,8 +134,8 @@ mod tests {
     #[test]
     fn slices_have_every_case_once() {
         let slices = ["--slice 1/3", "--slice 2/3", "--slice 3/3"].map(|text| parse(text).unwrap());
-        for place in 0..7 {
-            let count = slices.iter().filter(|slice| slice.is_in_slice(place));
+        for index in 0..7 {
+            let count = slices.iter().filter(|slice| slice.is_in_slice(index));
             assert_eq!(count.count(), 1);
         }
         assert!(slices[1].is_in_slice(4) && !slices[1].is_everything());

@@ -230,7 +230,7 @@ fn values_that_are_out_of_range() {
     let text = Array::vector(["one".to_owned()]);
     let cases = [
         ("step", one(0), "range (Range): expected a nonzero step for a range, found 0"),
-        ("at", one(3), "item (SequenceAt): index 3 is out of bounds for 3 elements"),
+        ("at", one(3), "item (SequenceAt): index 3 is out of bounds for size 3"),
         ("tuples", tuples.into(), "picked (GatherND): index 3 is out of bounds for axis 0 of size 3"),
         (
             "places",

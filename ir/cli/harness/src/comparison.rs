@@ -3,6 +3,7 @@
 use onnx_embed_ir::dtype::ElementClass;
 
 use crate::npz::Expected;
+use crate::style;
 use crate::value::{Key, Tensor, Value};
 
 /// Difference between an output and the recorded one.
@@ -137,7 +138,7 @@ fn tensors(found: &Tensor, expected: &Tensor, tolerance: f64) -> Comparison {
     let mut pairs = numbers.iter().zip(&recorded).enumerate().filter(unequal);
     match pairs.next() {
         Some((at, (a, b))) => differs(format!(
-            "is {a} at {:?}, expected {b}; {} of {} elements differ",
+            "is {a} at {:?}, expected {b}; differing elements: {} of {}",
             index(at, sizes),
             1 + pairs.count(),
             numbers.len()
@@ -174,7 +175,7 @@ fn floats(found: &[f64], expected: &[f64], sizes: &[usize], tolerance: f64) -> C
     let problem = worst.map(|(_, at, a, b)| {
         let (index, count) = (index(at, sizes), found.len());
         format!(
-            "is {a:.6e} at {index:?}, expected {b:.6e}; {beyond} of {count} elements exceed the tolerance"
+            "is {a:.6e} at {index:?}, expected {b:.6e}; elements beyond the tolerance: {beyond} of {count}"
         )
     });
     Comparison { relative, problem }
@@ -194,7 +195,7 @@ fn maps(found: &[Value], keys: &[Key], values: &Tensor, tolerance: f64) -> Compa
     };
     let rows = expected.len().checked_div(keys.len()).unwrap_or(0);
     if found.len() != rows {
-        return differs(format!("has {} maps, expected {rows}", found.len()));
+        return differs(format!("has {}, expected {rows}", style::count(found.len(), "map")));
     }
     let mut sorted: Vec<&Key> = keys.iter().collect();
     sorted.sort();

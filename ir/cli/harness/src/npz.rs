@@ -196,10 +196,10 @@ mod tests {
         // A size in the directory that is smaller than that of the data.
         let mut file = zipped(1, 8 << 20).into_inner();
         let length = npy("|u1", Order::C, &[8 << 20], &vec![0u8; 8 << 20]).len() as u32;
-        let places: Vec<usize> =
+        let offsets: Vec<usize> =
             (0..file.len() - 4).filter(|&at| file[at..at + 4] == length.to_le_bytes()).collect();
-        assert!(!places.is_empty());
-        for at in places {
+        assert!(!offsets.is_empty());
+        for at in offsets {
             file[at..at + 4].copy_from_slice(&100u32.to_le_bytes());
         }
         assert!(arrays(Cursor::new(file), 10_000).is_err());

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_reported_with_its_place() {
+    fn a_panic_is_reported_with_its_location() {
         let errors = "\nthread 'main' (7) panicked at src/a.rs:1:2:\nno\n\nnote: way\nat all\n\
                       note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n";
         let died = Outcome::Died("panicked: no\n\nnote: way\nat all (at src/a.rs:1:2)".to_owned());

@@ -1,4 +1,4 @@
-//! Colours, and quantities in readable units.
+//! Colors, and quantities in readable units.
 
 use anstyle::{AnsiColor, Style};
 

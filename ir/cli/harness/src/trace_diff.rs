@@ -150,7 +150,7 @@ mod tests {
         let table = anstream::adapter::strip_str(&found.table()).to_string();
         let text = format!("{}\n{table}", found.headline().unwrap());
         expect![[r#"
-            `/c/Neg` (Neg): `c` is 3.500000e0 at [0], expected 3.000000e0; 1 of 1 elements exceed the tolerance
+            `/c/Neg` (Neg): `c` is 3.500000e0 at [0], expected 3.000000e0; elements beyond the tolerance: 1 of 1
                  error  value  operator
                  0.0e0  a  Neg
                 5.0e-5  b  Neg

@@ -250,17 +250,16 @@ fn run_one(
             if let Some(most) = most_reads
                 && reads > most
             {
-                problem.get_or_insert(format!(
-                    "read {reads} values back from the device, expected at most {most}"
-                ));
+                let values = count(reads as usize, "value");
+                problem.get_or_insert(format!("read {values} back from the device, expected at most {most}"));
             }
             let launches: u64 = answer.kernels.values().sum();
             if let Some(most) = arguments.most_launches
                 && launches as f64 > most * ready.nodes as f64
             {
-                let nodes = ready.nodes;
+                let (kernels, nodes) = (count(launches as usize, "kernel"), count(ready.nodes, "node"));
                 problem.get_or_insert(format!(
-                    "launched {launches} kernels for {nodes} nodes, expected at most {most} per node"
+                    "launched {kernels} for {nodes}, expected at most {most} per node"
                 ));
             }
             Verdict::Ran(Numbers {

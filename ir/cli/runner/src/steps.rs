@@ -100,7 +100,7 @@ fn open(subject: &Subject, device: &Device, inputs: &Path) -> Result<(LoadedTrac
 struct NodeTimings {
     all: Vec<NodeTiming>,
     /// Indices of the nodes, by node and first value.
-    places: HashMap<(&'static str, &'static str), usize>,
+    indices: HashMap<(&'static str, &'static str), usize>,
     /// Index of the node whose further values follow, if any.
     open: Option<usize>,
     /// Time at which the current node started.
@@ -125,7 +125,7 @@ impl NodeTimings {
         let took = self.since.map_or(Duration::ZERO, |since| since.elapsed());
         let next = self.all.len();
         let key = (value.node(), value.name());
-        let at = self.open.unwrap_or_else(|| *self.places.entry(key).or_insert(next));
+        let at = self.open.unwrap_or_else(|| *self.indices.entry(key).or_insert(next));
         if at == next {
             self.all.push(NodeTiming {
                 node: value.node(),

@@ -169,9 +169,9 @@ fn of_graph(graph: &Graph, warn: &mut impl FnMut(String, &str)) {
 fn waits_for_the_device(node: &Node, values: &Values) -> bool {
     let mut inputs = node.inputs.iter().flatten().map(|&id| &values[id]);
     let on_device = |value: &onnx_embed_ir::graph::Value| {
-        value.place == Placement::Device && value.known.is_none() && !value.is_stored()
+        value.placement == Placement::Device && value.known.is_none() && !value.is_stored()
     };
-    match node.place {
+    match node.placement {
         Placement::Host => inputs.any(on_device),
         Placement::Device => COUNTING.contains(&&*node.kind) || BY_HOST.contains(&&*node.kind),
     }

@@ -60,7 +60,8 @@ pub fn table(model: &str, inspection: &Inspection) -> String {
     ));
     for (dtype, (tensors, elements, bytes)) in by_type(&inspection.constants) {
         let (tensors, bytes) = (style::count(tensors, "tensor"), style::bytes(bytes as u64));
-        line(format!("  {dtype:<8}  {bytes:>8}  {elements} elements in {tensors}"));
+        let elements = style::count(elements, "element");
+        line(format!("  {dtype:<8}  {bytes:>8}  {elements} in {tensors}"));
     }
     for Constant { name, sizes, bytes, .. } in largest(&inspection.constants) {
         let bytes = style::bytes(*bytes as u64);
@@ -108,7 +109,7 @@ fn about(inspection: &Inspection) -> Vec<String> {
     }
     let more = about.metadata.len().saturating_sub(PROPERTIES);
     if more > 0 {
-        lines.push(format!("{DIM}and {more} more properties{DIM:#}"));
+        lines.push(format!("{DIM}further properties: {more}{DIM:#}"));
     }
     lines
 }
@@ -127,10 +128,12 @@ pub fn parameters(constants: &[Constant]) -> (u64, u64) {
 
 /// Describes the cost of one call.
 fn call(compiled: &Compiled) -> String {
+    let multiply_adds = compiled.cost.multiply_adds;
     format!(
-        "{}, {} multiply-adds, at most {} of activations",
+        "{}, {} {}, at most {} of activations",
         style::count(compiled.nodes, "node"),
-        style::number(compiled.cost.multiply_adds),
+        style::number(multiply_adds),
+        if multiply_adds == 1 { "multiply-add" } else { "multiply-adds" },
         style::bytes(compiled.cost.activations)
     )
 }

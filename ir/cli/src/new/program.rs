@@ -90,7 +90,7 @@ impl Program<'_> {
     fn value(&self, input: &Argument) -> String {
         match &input.ty {
             Type::Tensor(tensor) if input.is_scalar => scalar(tensor.dtype).to_owned(),
-            Type::Tensor(tensor) => self.tensor(tensor, input.place),
+            Type::Tensor(tensor) => self.tensor(tensor, input.placement),
             Type::Sequence(_) => "Vec::new()".to_owned(),
             Type::Optional(_) => "None".to_owned(),
             Type::Map(..) => "std::collections::BTreeMap::new()".to_owned(),
@@ -98,10 +98,10 @@ impl Program<'_> {
         }
     }
 
-    fn tensor(&self, tensor: &TensorType, place: Placement) -> String {
+    fn tensor(&self, tensor: &TensorType, placement: Placement) -> String {
         let sizes: Vec<u64> = tensor.shape.iter().map(|dim| self.size(dim)).collect();
         let (rank, zero) = (tensor.burn_rank(), scalar(tensor.dtype));
-        if place == Placement::Host || tensor.dtype == DType::String {
+        if placement == Placement::Host || tensor.dtype == DType::String {
             let count = sizes.iter().fold(1u64, |count, size| count.saturating_mul(*size));
             return format!("Array::new({sizes:?}, vec![{zero}; {count}])");
         }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::place::{closed, has_label, heading, is_module, plan};
+use super::positions::{closed, has_label, heading, is_module, plan};
 use super::scene::{BoxKind, Piece, Scene};
 use super::svg::{STYLE, class};
 use super::text::{script, width};

@@ -77,8 +77,8 @@ fn ranks(count: usize, edges: &[(usize, usize)], last: &[usize]) -> Vec<usize> {
 }
 
 impl Layers {
-    /// Returns the neighbours of each slot in the layer above, and in the one below.
-    pub fn neighbours(&self) -> (Vec<Vec<usize>>, Vec<Vec<usize>>) {
+    /// Returns the neighbors of each slot in the layer above, and in the one below.
+    pub fn neighbors(&self) -> (Vec<Vec<usize>>, Vec<Vec<usize>>) {
         let mut above = vec![Vec::new(); self.slots];
         let mut below = vec![Vec::new(); self.slots];
         for route in &self.routes {
@@ -94,21 +94,21 @@ impl Layers {
         (above, below)
     }
 
-    /// Orders layers so that few edges cross: each pass moves each slot to the mean of its neighbours.
+    /// Orders layers so that few edges cross: each pass moves each slot to the mean of its neighbors.
     fn sort(&mut self) {
-        let (above, below) = self.neighbours();
+        let (above, below) = self.neighbors();
         let mut best = (self.crossings(&below), self.layers.clone());
         for sweep in 0..SWEEPS {
             let downwards = sweep % 2 == 0;
-            let neighbours = if downwards { &above } else { &below };
+            let neighbors = if downwards { &above } else { &below };
             let count = self.layers.len();
             for step in 1..count {
                 let (at, fixed) = if downwards { (step, step - 1) } else { (count - 1 - step, count - step) };
-                let places = places(&self.layers[fixed], self.slots);
-                let own = self::places(&self.layers[at], self.slots);
+                let indices = indices(&self.layers[fixed], self.slots);
+                let own = self::indices(&self.layers[at], self.slots);
                 self.layers[at].sort_by_cached_key(|&slot| {
-                    let sum: usize = neighbours[slot].iter().map(|&near| places[near]).sum();
-                    match neighbours[slot].len() {
+                    let sum: usize = neighbors[slot].iter().map(|&near| indices[near]).sum();
+                    match neighbors[slot].len() {
                         0 => (own[slot] * 1000, own[slot]),
                         near => (sum * 1000 / near, own[slot]),
                     }
@@ -126,11 +126,11 @@ impl Layers {
         let mut crossings = 0;
         for pair in self.layers.windows(2) {
             let [upper, lower] = pair else { continue };
-            let places = places(lower, self.slots);
+            let indices = indices(lower, self.slots);
             let ends = upper.iter().enumerate();
             let ends: Vec<(usize, usize)> = ends
                 .flat_map(|(at, &slot)| below[slot].iter().map(move |&to| (at, to)))
-                .map(|(at, to)| (at, places[to]))
+                .map(|(at, to)| (at, indices[to]))
                 .collect();
             if ends.len() > COUNTED {
                 continue;
@@ -144,12 +144,12 @@ impl Layers {
     }
 }
 
-fn places(layer: &[usize], slots: usize) -> Vec<usize> {
-    let mut places = vec![0; slots];
-    for (place, &slot) in layer.iter().enumerate() {
-        places[slot] = place;
+fn indices(layer: &[usize], slots: usize) -> Vec<usize> {
+    let mut indices = vec![0; slots];
+    for (index, &slot) in layer.iter().enumerate() {
+        indices[slot] = index;
     }
-    places
+    indices
 }
 
 #[cfg(test)]
@@ -169,7 +169,7 @@ mod tests {
     fn edges_that_need_not_cross_do_not() {
         // Boxes 0 and 1 are above 2 and 3, connected crosswise by number.
         let made = layers(4, &[(0, 3), (1, 2)], &[]);
-        let (_, below) = made.neighbours();
+        let (_, below) = made.neighbors();
         assert_eq!(made.crossings(&below), 0);
     }
 

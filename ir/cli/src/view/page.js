@@ -1,6 +1,6 @@
 'use strict';
-// Lays out and draws what the compiler has arranged in layers: `place` is that of place.rs.
-const BESIDE = 26, BETWEEN = 34, LABEL = 18, CENTRED = 60, MARGIN = 18, HEADING = 30, PASSAGE = 8, SWEEPS = 24, LARGEST = 1500;
+// Lays out and draws what the compiler has arranged in layers: `positions` repeats positions.rs.
+const BESIDE = 26, BETWEEN = 34, LABEL = 18, CENTERED = 60, MARGIN = 18, HEADING = 30, PASSAGE = 8, SWEEPS = 24, LARGEST = 1500;
 const pictures = JSON.parse(document.getElementById('data').textContent);
 const $ = (id) => document.getElementById(id);
 const svg = $('svg'), graph = $('graph');
@@ -57,14 +57,15 @@ function middles(scene, widths, boxes) {
   return x.map((value) => value - left);
 }
 
-function place(scene) {
+function positions(scene) {
   const boxes = scene.pieces.length;
   const sizes = Array.from({ length: scene.slots }, () => [PASSAGE, 0]);
   const inner = scene.pieces.map((piece, at) => {
     if (!piece.inner || !piece.open) { sizes[at] = [piece.width, piece.height]; return null; }
-    const placed = place(piece.inner);
-    sizes[at] = [Math.max(placed.width + 2 * MARGIN, piece.titleWidth + 3 * MARGIN), placed.height + HEADING + MARGIN];
-    return placed;
+    const content = positions(piece.inner);
+    const width = Math.max(content.width + 2 * MARGIN, piece.titleWidth + 3 * MARGIN);
+    sizes[at] = [width, content.height + HEADING + MARGIN];
+    return content;
   });
   const room = sizes.map(([width], at) => (at < boxes ? Math.max(width, scene.pieces[at].labelWidth) : width));
   const x = middles(scene, room, boxes), frames = Array(scene.slots);
@@ -75,7 +76,7 @@ function place(scene) {
     const label = layer.some((slot) => slot < boxes && scene.pieces[slot].label) ? LABEL : 0;
     for (const slot of layer) {
       const [width, height] = sizes[slot], spare = high - height;
-      frames[slot] = { x: x[slot] - width / 2, y: y + (spare > CENTRED ? 0 : spare / 2), width, height };
+      frames[slot] = { x: x[slot] - width / 2, y: y + (spare > CENTERED ? 0 : spare / 2), width, height };
       spans[slot] = [y, y + high + label];
     }
     y += high + label + BETWEEN;
@@ -114,19 +115,19 @@ function drawEdge({ points, source, arrow }, cx, cy, parent) {
   if (arrow) make('path', { class: 'tip', d: `M${x - 3.5},${y}L${x + 3.5},${y}L${x},${y + 5}Z` }, parent);
 }
 
-function draw(scene, placed, cx, cy, parent) {
-  for (const edge of placed.edges) drawEdge(edge, cx, cy, parent);
+function draw(scene, positions, cx, cy, parent) {
+  for (const edge of positions.edges) drawEdge(edge, cx, cy, parent);
   scene.pieces.forEach((piece, at) => {
-    const frame = placed.frames[at], x = frame.x + cx, y = frame.y + cy, middle = x + frame.width / 2;
+    const frame = positions.frames[at], x = frame.x + cx, y = frame.y + cy, middle = x + frame.width / 2;
     const group = make('g', { class: piece.class + (piece.inner ? ' folds' : '') }, parent);
     piece.element = group;
     piece.middle = [middle, y + Math.min(frame.height / 2, 40)];
     make('title', {}, group, piece.tip);
-    if (placed.inner[at]) {
+    if (positions.inner[at]) {
       make('rect', { class: 'area', x, y, width: frame.width, height: frame.height, rx: 8 }, group);
       make('text', { class: 'area-name', x: x + 12, y: y + 20 }, group, '▾ ' + piece.title);
       const inside = make('g', { class: 'open' }, group);
-      draw(piece.inner, placed.inner[at], x + (frame.width - placed.inner[at].width) / 2, y + HEADING, inside);
+      draw(piece.inner, positions.inner[at], x + (frame.width - positions.inner[at].width) / 2, y + HEADING, inside);
     } else {
       const rx = piece.round ? frame.height / 2 : 6;
       for (const shift of piece.repeats > 1 ? [6, 3, 0] : [0]) {
@@ -158,9 +159,9 @@ function draw(scene, placed, cx, cy, parent) {
 
 function show() {
   graph.replaceChildren();
-  const placed = place(picture.scene);
-  size = [placed.width, placed.height];
-  draw(picture.scene, placed, 0, 0, graph);
+  const root = positions(picture.scene);
+  size = [root.width, root.height];
+  draw(picture.scene, root, 0, 0, graph);
   mark();
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::place::{Frame, Line, Placed, has_label, heading, is_module, place};
+use super::positions::{Frame, Line, Positions, has_label, heading, is_module, positions};
 use super::scene::{BoxKind, Piece, Scene};
 use super::text::{width, xml};
 use super::{Picture, labels};
@@ -31,11 +31,11 @@ svg{font-family:-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}\
 
 /// Draws the picture, with its boxes open or closed as they are.
 pub fn svg(picture: &Picture) -> String {
-    let placed = place(&picture.scene);
+    let positions = positions(&picture.scene);
     let (title, under) = (xml(&picture.title), xml(&picture.under));
     let texts = width(&picture.title, 17.0).max(width(&picture.under, 12.0));
-    let wide = placed.width.max(texts) + 2.0 * MARGIN;
-    let high = placed.height + TITLE + 2.0 * MARGIN;
+    let wide = positions.width.max(texts) + 2.0 * MARGIN;
+    let high = positions.height + TITLE + 2.0 * MARGIN;
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {wide:.0} {high:.0}\" width=\"{wide:.0}\" \
          height=\"{high:.0}\" role=\"img\" aria-label=\"{title}\">\n<style>{STYLE}</style>\n\
@@ -43,22 +43,22 @@ pub fn svg(picture: &Picture) -> String {
          <text class=\"title\" x=\"{MARGIN}\" y=\"38\">{title}</text>\n\
          <text class=\"under\" x=\"{MARGIN}\" y=\"58\">{under}</text>\n"
     );
-    let left = (wide - placed.width) / 2.0;
-    draw(&picture.scene, &placed, (left, MARGIN + TITLE), &mut text);
+    let left = (wide - positions.width) / 2.0;
+    draw(&picture.scene, &positions, (left, MARGIN + TITLE), &mut text);
     text.push_str("</svg>\n");
     text
 }
 
-fn draw(scene: &Scene, placed: &Placed, corner: (f64, f64), text: &mut String) {
-    for line in &placed.edges {
+fn draw(scene: &Scene, positions: &Positions, corner: (f64, f64), text: &mut String) {
+    for line in &positions.edges {
         edge(line, corner, text);
     }
-    for ((piece, frame), inner) in scene.pieces.iter().zip(&placed.boxes).zip(&placed.inner) {
+    for ((piece, frame), inner) in scene.pieces.iter().zip(&positions.boxes).zip(&positions.inner) {
         let frame = Frame { x: frame.x + corner.0, y: frame.y + corner.1, ..*frame };
         // Writing to a string cannot fail.
         let _ = writeln!(text, "<g class=\"{}\"><title>{}</title>", class(piece), xml(&piece.tip));
         match (inner, &piece.inner) {
-            (Some(placed), Some(inside)) => {
+            (Some(content), Some(inside)) => {
                 let _ = writeln!(
                     text,
                     "<g class=\"open\">{}<text class=\"area-name\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
@@ -67,8 +67,8 @@ fn draw(scene: &Scene, placed: &Placed, corner: (f64, f64), text: &mut String) {
                     frame.y + 20.0,
                     xml(&heading(piece)),
                 );
-                let x = frame.x + (frame.width - placed.width) / 2.0;
-                draw(inside, placed, (x, frame.y + 30.0), text);
+                let x = frame.x + (frame.width - content.width) / 2.0;
+                draw(inside, content, (x, frame.y + 30.0), text);
                 text.push_str("</g>\n");
             }
             _ => closed(piece, &frame, text),

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_text_leaves_its_place() {
+    fn special_characters_are_escaped() {
         assert_eq!(xml("<script>'&\""), "&lt;script&gt;&#39;&amp;&quot;");
         assert_eq!(script("\"</script>\""), "\"\\u003c/script\\u003e\"");
         assert_eq!(dot("a\"\\"), "a\\\"\\\\");

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use onnx_embed_ir::graph::ValueId;
 
-use super::place::heading;
+use super::positions::heading;
 use super::scene::{BoxKind, Piece, Scene};
 use super::text::{dot, mermaid};
 use super::{Picture, labels};
@@ -108,7 +108,7 @@ pub fn graphviz(picture: &Picture) -> String {
 fn label(piece: &Piece) -> String {
     let mut lines = vec![heading(piece)];
     lines.extend(piece.details.iter().cloned());
-    if super::place::is_module(piece) {
+    if super::positions::is_module(piece) {
         lines.push(labels::nodes(piece.nodes));
     }
     lines.join("\n")

@@ -230,11 +230,11 @@ fn empty_messages() -> Vec<(String, Vec<u8>)> {
         bytes
     };
     let head = [0x08, 0x0a, 0x42, 0x02, 0x10, 0x15];
-    let places = [("nodes", 1), ("initializers", 5), ("inputs", 11), ("outputs", 12), ("sparse", 15)];
+    let graph_fields = [("nodes", 1), ("initializers", 5), ("inputs", 11), ("outputs", 12), ("sparse", 15)];
     let mut files = Vec::new();
     // The first number is refused by itself, the second is not.
     for (count, size) in [(1_000_000, "many"), (150_000, "some")] {
-        for (name, tag) in places {
+        for (name, tag) in graph_fields {
             let graph = [tag << 3 | 2, 0].repeat(count);
             let file = [&head[..], &field(7, &graph)].concat();
             files.push((format!("empty_{name}_{size}"), file));

@@ -18,7 +18,7 @@ use std::process::ExitCode;
 
 use measure::{Measured, measure};
 
-/// CPU seconds that a file may take; ten times as many without optimisation.
+/// CPU seconds that a file may take; ten times as many without optimization.
 const SECONDS: f64 = if cfg!(debug_assertions) { 20.0 } else { 2.0 };
 /// Bytes of memory that a file may take in addition to ten times its length.
 const SPARE: usize = 64 << 20;

@@ -20,9 +20,9 @@ fn printed(folder: &Path) -> String {
     std::fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
     let manifest = folder.join("Cargo.toml");
     let mut text = std::fs::read_to_string(&manifest).unwrap();
-    for (name, place) in [("features", "ui-tests/features"), ("kernels", "kernels")] {
-        let place = root.join(place);
-        write!(text, "\n[dependencies.onnx-embed-{name}]\npath = {place:?}\n").unwrap();
+    for (name, path) in [("features", "ui-tests/features"), ("kernels", "kernels")] {
+        let path = root.join(path);
+        write!(text, "\n[dependencies.onnx-embed-{name}]\npath = {path:?}\n").unwrap();
     }
     let (plain, all) = ("onnx-embed = { ", r#"onnx-embed = { features = ["image", "regex"], "#);
     assert!(text.contains(plain), "{text}");

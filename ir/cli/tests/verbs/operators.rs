@@ -20,7 +20,7 @@ fn one_with_its_versions_and_its_specification() {
 }
 
 #[test]
-fn one_that_is_not_there_has_neighbours_and_an_error() {
+fn one_that_is_not_there_has_neighbors_and_an_error() {
     let answer = run(&["operators", "Relux"]);
     let (message, report) = answer.out.split_once("a model that uses it does not compile:").unwrap();
     expect![[r#"

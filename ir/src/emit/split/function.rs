@@ -102,9 +102,9 @@ pub fn forward(
 }
 
 fn value_type(id: ValueId, cx: &Context<'_>) -> Code {
-    let place = if cx.lives_on_host(id) { Placement::Host } else { Placement::Device };
+    let placement = if cx.lives_on_host(id) { Placement::Host } else { Placement::Device };
     let ty = cx.values[id].ty.as_ref();
-    ty.map(|ty| rust_type(ty, place)).unwrap_or_default()
+    ty.map(|ty| rust_type(ty, placement)).unwrap_or_default()
 }
 
 pub fn tuple(parts: &[Code]) -> Code {

@@ -111,9 +111,9 @@ impl Taken {
         }
     }
 
-    /// Ends the use of all variables whose last occurrence is before `place`.
-    pub fn release_before(&mut self, place: usize) {
-        while let Some(entry) = self.ends.first_entry().filter(|entry| *entry.key() < place) {
+    /// Ends the use of all variables whose last occurrence is before `occurrence`.
+    pub fn release_before(&mut self, occurrence: usize) {
+        while let Some(entry) = self.ends.first_entry().filter(|entry| *entry.key() < occurrence) {
             for variable in entry.remove() {
                 self.release(variable);
             }

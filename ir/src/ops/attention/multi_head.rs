@@ -31,14 +31,6 @@ struct MultiHead(Heads);
 attributes!(struct MultiHead(inner));
 
 /// Reports a count that is known to differ from the expected one.
-fn has((whose, found, things): sizes::Count<'_>, expected: &Dim) -> Result<(), Problem> {
-    if sizes::differ(found, expected) {
-        Err(Problem::new(format!("the number of {things} of {whose} is {found}, expected {expected}")))
-    } else {
-        Ok(())
-    }
-}
-
 /// Sizes of queries, keys and values, and how they are packed.
 struct Forms {
     /// Index of the packed input: 0 for all three, 1 for keys and values.
@@ -56,8 +48,8 @@ impl MultiHead {
     fn check(&self, types: [Option<&[Dim]>; 3]) -> Result<(), Problem> {
         let (heads, batch) = (Dim::from(self.0.heads), "the batch size");
         let packed = |all: &Dim, parts: i64, own: &Dim| {
-            has(("the packed input", own, "heads"), &heads)?;
-            has(("the packed input", all, "parts"), &parts.into())
+            sizes::exact(("the packed input", own, "heads"), &heads)?;
+            sizes::exact(("the packed input", all, "parts"), &parts.into())
         };
         match types {
             [Some([_, _, own, all, _]), None, None] => packed(all, 3, own),
@@ -75,8 +67,8 @@ impl MultiHead {
             [Some([one, _, hidden]), Some([other, own, keys, size]), Some([third, its, values, _])] => {
                 sizes::agree(batch, one, other)?;
                 sizes::agree(batch, one, third)?;
-                has(("the key", own, "heads"), &heads)?;
-                has(("the value", its, "heads"), &heads)?;
+                sizes::exact(("the key", own, "heads"), &heads)?;
+                sizes::exact(("the value", its, "heads"), &heads)?;
                 sizes::agree("the head size", &divided(hidden, self.0.heads)?, size)?;
                 sizes::agree("the number of keys", keys, values)
             }
@@ -146,7 +138,7 @@ impl Operator for MultiHead {
             if let (Some(length), Some(all)) =
                 (bias.shape.first(), each.and_then(|each| each.mul(&self.0.heads.into())))
             {
-                has(("the bias", length, "elements"), &all)?;
+                sizes::exact(("the bias", length, "elements"), &all)?;
             }
         }
         if cx.has(8) || cx.has(9) {

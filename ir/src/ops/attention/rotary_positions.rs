@@ -49,19 +49,19 @@ impl RotaryEmbedding {
 
 impl Operator for RotaryEmbedding {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
-        let (x, places) = (cx.tensor(0)?, cx.tensor(1)?);
+        let (x, positions) = (cx.tensor(0)?, cx.tensor(1)?);
         let (cosine, sine) = (cx.tensor_of_rank(2, 2)?, cx.tensor_of_rank(3, 2)?);
         if !(3..=4).contains(&x.rank()) {
             return Err(Problem::expected("the input", x, "rank 3 or 4"));
         }
-        if !(1..=2).contains(&places.rank()) || !places.dtype.is_int() {
-            return Err(Problem::expected("`position_ids`", places, "integers of rank 1 or 2"));
+        if !(1..=2).contains(&positions.rank()) || !positions.dtype.is_int() {
+            return Err(Problem::expected("`position_ids`", positions, "integers of rank 1 or 2"));
         }
         for (what, cache) in [("`cos_cache`", &cosine), ("`sin_cache`", &sine)] {
             sizes::same_type((what, cache), ("the input", &x))?;
         }
         sizes::shaped("`sin_cache`", &sine, &cosine.shape)?;
-        if let ([batch, length], Some(first)) = (places.shape.as_slice(), x.shape.first()) {
+        if let ([batch, length], Some(first)) = (positions.shape.as_slice(), x.shape.first()) {
             sizes::agree("the batch size", first, batch)?;
             if let Some(own) = x.shape.iter().rev().nth(1) {
                 sizes::agree("the sequence length", own, length)?;
@@ -87,19 +87,19 @@ impl Operator for RotaryEmbedding {
         let operand = cx.tensor_type(0)?.clone();
         cx.may_fail();
         let x = cx.tensor(0)?;
-        let places = cx.tensor(1)?;
-        let places = match cx.tensor_type(1)?.rank() {
+        let positions = cx.tensor(1)?;
+        let positions = match cx.tensor_type(1)?.rank() {
             1 => {
                 // The sequence axis, which precedes the features in rank 3 as well as rank 4.
                 let length = operand.shape.iter().rev().nth(1).cloned();
                 let length = cx.size(&length.unwrap_or_default());
-                code!(ops::group_query::counted(#places, #length))
+                code!(ops::group_query::counted(#positions, #length))
             }
-            _ => places,
+            _ => positions,
         };
         let (cosine, sine, interleaved) = (cx.tensor(2)?, cx.tensor(3)?, self.interleaved);
         let rotated =
-            |x: Code| code!(ops::group_query::rotated(#x, &#places, &#cosine, &#sine, #interleaved));
+            |x: Code| code!(ops::group_query::rotated(#x, &#positions, &#cosine, &#sine, #interleaved));
         if let [_, heads, _, _] = operand.shape.as_slice() {
             if self.heads == 0 || heads.number() == Some(self.heads) {
                 return Ok(rotated(x));

@@ -69,18 +69,18 @@ fn one_hot(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 
 impl Operator for Extractor {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
-        let (x, places) = (cx.tensor(0)?, cx.tensor(1)?);
+        let (x, indices) = (cx.tensor(0)?, cx.tensor(1)?);
         if x.rank() == 0 {
             return Err(Problem::expected("the input", x, "rank 1 or more"));
         }
-        if places.dtype != DType::I64 {
-            return Err(Problem::expected("the tensor of indices", places, "int64"));
+        if indices.dtype != DType::I64 {
+            return Err(Problem::expected("the tensor of indices", indices, "int64"));
         }
         let mut shape = match x.rank() {
             1 => vec![Dim::from(1)],
             rank => x.shape.iter().take(rank - 1).cloned().collect(),
         };
-        let columns = places.elements();
+        let columns = indices.elements();
         shape.push(cx.dim_or_fresh(columns, "columns"));
         cx.output(0, x.dtype, shape);
         Ok(())
@@ -89,8 +89,8 @@ impl Operator for Extractor {
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let rank = Literal::usize_unsuffixed(cx.output_tensor(0)?.rank());
         cx.may_fail();
-        let (x, places) = (cx.tensor(0)?, cx.tensor(1)?);
-        Ok(code!(ops::features::extract::<_, _, #rank, _>(#x, #places)))
+        let (x, indices) = (cx.tensor(0)?, cx.tensor(1)?);
+        Ok(code!(ops::features::extract::<_, _, #rank, _>(#x, #indices)))
     }
 
     fn moves(&self) -> bool {
@@ -174,8 +174,8 @@ impl Operator for OneHotEncoder {
         };
         let order = self.categories.order(Wins::Last);
         let entries = order.iter().filter_map(|&at| {
-            let (key, place) = (literals.get(at)?, Literal::usize_unsuffixed(at));
-            Some(code!((#key, #place)))
+            let (key, index) = (literals.get(at)?, Literal::usize_unsuffixed(at));
+            Some(code!((#key, #index)))
         });
         let (count, zeros) = (Literal::usize_unsuffixed(literals.len()), self.zeros);
         Ok(code!(host::one_hot_encoder(#x, &[#(#entries),*], #count, #zeros)))

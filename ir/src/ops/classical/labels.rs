@@ -64,8 +64,8 @@ fn category_mapper(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 fn label_encoder(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     if a.version() < 2 {
         let classes = a.strings("classes_strings")?.unwrap_or_default();
-        let places = (0..).take(classes.len()).collect();
-        return both(a, Labels::ints(places), Labels::strings(classes));
+        let indices = (0..).take(classes.len()).collect();
+        return both(a, Labels::ints(indices), Labels::strings(classes));
     }
     let (keys, values) = (list(a, "keys")?, list(a, "values")?);
     let unused = (a.int("default_int64")?, a.float("default_float")?, a.string("default_string")?);
@@ -182,12 +182,12 @@ impl Labels {
 
     /// Returns the indices of the distinct elements, sorted by element.
     pub fn order(&self, wins: Wins) -> Vec<usize> {
-        let mut places: Vec<usize> = (0..self.len()).collect();
-        places.sort_by(|&a, &b| self.compare(a, b));
+        let mut indices: Vec<usize> = (0..self.len()).collect();
+        indices.sort_by(|&a, &b| self.compare(a, b));
         let equal = |a: usize, b: usize| self.compare(a, b).is_eq();
         match wins {
-            Wins::First => places.dedup_by(|b, a| equal(*a, *b)),
-            Wins::Last => places.dedup_by(|b, a| {
+            Wins::First => indices.dedup_by(|b, a| equal(*a, *b)),
+            Wins::Last => indices.dedup_by(|b, a| {
                 let equal = equal(*a, *b);
                 if equal {
                     *a = *b;
@@ -195,7 +195,7 @@ impl Labels {
                 equal
             }),
         }
-        places
+        indices
     }
 
     /// Compares two elements. NaN values are equal and greater than all numbers, and both zeros are equal.
@@ -215,8 +215,8 @@ impl Labels {
         }
     }
 
-    fn pick(&self, places: &[usize]) -> Option<Self> {
-        let elements = self.elements.pick(places)?;
+    fn pick(&self, indices: &[usize]) -> Option<Self> {
+        let elements = self.elements.pick(indices)?;
         Some(Labels { dtype: self.dtype, elements })
     }
 }

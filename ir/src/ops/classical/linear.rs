@@ -9,7 +9,7 @@ use super::super::classical::{
 };
 use super::super::{ML, Operator, Row, row};
 use crate::attributes::{Attributes, Kept, attributes};
-use crate::diagnostics::Problem;
+use crate::diagnostics::{Problem, counted};
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
@@ -56,7 +56,8 @@ fn classifier(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     };
     if !fits {
         let message = format!(
-            "the number of scores is {targets} for {} classes, expected one per class, or 1 for 2 classes",
+            "the number of scores is {targets} and the number of classes is {}, expected one score per class, or 1 \
+             score for 2 classes",
             linear.targets
         );
         return Err(Problem::new(message).inconsistent());
@@ -86,7 +87,8 @@ impl Operator for Linear {
                 Some(features) => format!("{targets} * {features} for the input {x}"),
                 None => format!("a multiple of {targets}"),
             };
-            return Err(Problem::new(format!("`coefficients` has {count} elements, expected {expected}")));
+            let found = counted(count, "elements");
+            return Err(Problem::new(format!("`coefficients` has {found}, expected {expected}")));
         }
         match &self.labels {
             Some(labels) => tell(cx, labels, rows, labels.count),
@@ -203,7 +205,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  the number of scores is 1 for 3 classes, expected one per class, or 1 for 2 classes
+                  the number of scores is 1 and the number of classes is 3, expected one score per class, or 1 score for 2 classes
                     at node `y` (ai.onnx.ml.LinearClassifier opset 3)
                     help: the file is inconsistent; export the model again
 

@@ -7,7 +7,7 @@ use proc_macro2::Literal;
 use super::labels::Labels;
 use super::not_one_of;
 use crate::attributes::{Attributes, attributes};
-use crate::diagnostics::Problem;
+use crate::diagnostics::{Problem, counted};
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, host_element};
@@ -156,7 +156,8 @@ impl Operator for ZipMap {
             return Err(Problem::expected("the input", x, "float32 of shape [N, C] or [C]"));
         }
         if columns.is_some_and(|columns| columns != count) {
-            return Err(Problem::expected("the input", x, format_args!("{count} columns, one per key")));
+            let expected = format!("{}, one per key", counted(count, "columns"));
+            return Err(Problem::expected("the input", x, expected));
         }
         let value = Type::tensor(DType::F32, vec![]);
         let map = Type::Map(self.keys.dtype, Box::new(value));

@@ -11,7 +11,7 @@ use super::super::classical::{
 };
 use super::super::{ML, Operator, Row, row};
 use crate::attributes::{Attributes, Kept, attributes, missing};
-use crate::diagnostics::Problem;
+use crate::diagnostics::{Problem, counted};
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
@@ -140,7 +140,8 @@ fn machine(a: &Attributes<'_>, count: usize) -> Result<Machine, Problem> {
 }
 
 fn lengths(name: &str, count: usize, expected: impl fmt::Display) -> Problem {
-    Problem::new(format!("`{name}` has {count} elements, expected {expected}")).inconsistent()
+    let found = counted(count, "elements");
+    Problem::new(format!("`{name}` has {found}, expected {expected}")).inconsistent()
 }
 
 impl Machine {
@@ -153,8 +154,9 @@ impl Machine {
         match features {
             Some(features) if features.checked_mul(vectors) != Some(numbers) => {
                 let name = if self.vectors.is_some() { "support_vectors" } else { "coefficients" };
+                let found = counted(numbers, "elements");
                 Err(Problem::new(format!(
-                    "`{name}` has {numbers} elements, expected {vectors} * {features} for the input {x}"
+                    "`{name}` has {found}, expected {vectors} * {features} for the input {x}"
                 )))
             }
             _ => Ok(rows),

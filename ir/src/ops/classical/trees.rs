@@ -13,7 +13,7 @@ use super::super::classical::{
 };
 use super::super::{ML, Operator, Row, row};
 use crate::attributes::{Attributes, Kept, attributes};
-use crate::diagnostics::{Problem, Topic};
+use crate::diagnostics::{Problem, Topic, counted};
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, element_type};
@@ -62,10 +62,10 @@ attributes!(enum Output { Classes(inner), Numbers { targets, aggregate, same_typ
 fn classifier(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let labels = labels(a, "classlabels_int64s")?;
     let names = ["class_treeids", "class_nodeids", "class_ids"];
-    let form = form::labelled(a, names, ["class_weights", "class_weights_as_tensor"])?;
+    let form = form::labeled(a, names, ["class_weights", "class_weights_as_tensor"])?;
     let count = labels.count;
-    let width = check::labelled(a, names, form.sizes(), count)?;
-    labelled_trees(a, (form, width), Output::Classes(labels), |base| match count {
+    let width = check::labeled(a, names, form.sizes(), count)?;
+    labeled_trees(a, (form, width), Output::Classes(labels), |base| match count {
         1 => true,
         2 => base <= 2,
         _ => base == count,
@@ -74,16 +74,16 @@ fn classifier(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 
 fn regressor(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let names = ["target_treeids", "target_nodeids", "target_ids"];
-    let form = form::labelled(a, names, ["target_weights", "target_weights_as_tensor"])?;
+    let form = form::labeled(a, names, ["target_weights", "target_weights_as_tensor"])?;
     let targets = targets(a)?;
-    let width = check::labelled(a, names, form.sizes(), targets)?;
+    let width = check::labeled(a, names, form.sizes(), targets)?;
     let aggregates = [("SUM", "Sum"), ("AVERAGE", "Average"), ("MIN", "Min"), ("MAX", "Max")];
     let aggregate = a.choice("aggregate_function", "SUM", &aggregates)?;
     let output = Output::Numbers { targets, aggregate, same_type: false };
-    labelled_trees(a, (form, width), output, |base| base == targets)
+    labeled_trees(a, (form, width), output, |base| base == targets)
 }
 
-fn labelled_trees(
+fn labeled_trees(
     a: &Attributes<'_>,
     (form, width): (Form, usize),
     output: Output,
@@ -95,8 +95,8 @@ fn labelled_trees(
             Output::Classes(labels) => labels.count,
             Output::Numbers { targets, .. } => *targets,
         };
-        let message = format!("`base_values` has {} elements, expected {expected}", base.count);
-        return Err(Problem::new(message).inconsistent());
+        let found = counted(base.count, "elements");
+        return Err(Problem::new(format!("`base_values` has {found}, expected {expected}")).inconsistent());
     }
     let transform = transform(a)?;
     Ok(Rc::new(Trees { double: form.is_double(), form, output, transform, base, width }))

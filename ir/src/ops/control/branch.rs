@@ -85,7 +85,7 @@ impl Operator for If {
         let condition = cx.input_at(0, Placement::Host)?;
         let wanted = (0..cx.outputs()).map(|at| {
             let ty = cx.output_type(at)?.clone();
-            Ok((cx.output_place(at), ty))
+            Ok((cx.output_placement(at), ty))
         });
         let wanted: Vec<(Placement, Type)> = wanted.collect::<Result<_, Problem>>()?;
         if let Some(branch) = expected(cx)? {

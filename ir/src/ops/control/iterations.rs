@@ -122,15 +122,15 @@ impl LoopCode {
         let block = cx.block(name)?.clone();
         let state = cx.inputs().saturating_sub(flow.before + flow.behind);
         let inputs: Vec<ValueId> = block.inputs.iter().skip(flow.block_inputs).take(state).copied().collect();
-        let mut places = vec![Placement::Host; flow.block_outputs];
-        places.extend(inputs.iter().map(|&id| cx.place(id)));
-        let collected = block.outputs.len().saturating_sub(places.len());
-        places.extend((0..collected).map(|at| cx.output_place(state + at)));
+        let mut placements = vec![Placement::Host; flow.block_outputs];
+        placements.extend(inputs.iter().map(|&id| cx.placement(id)));
+        let collected = block.outputs.len().saturating_sub(placements.len());
+        placements.extend((0..collected).map(|at| cx.output_placement(state + at)));
         let mut wanted = Vec::new();
-        for (at, (&id, place)) in block.outputs.iter().zip(places).enumerate() {
+        for (at, (&id, placement)) in block.outputs.iter().zip(placements).enumerate() {
             // The state enters the next iteration with its type in this one.
             let state_input = at.checked_sub(flow.block_outputs).and_then(|at| inputs.get(at));
-            wanted.push((place, cx.type_of(*state_input.unwrap_or(&id))?.clone()));
+            wanted.push((placement, cx.type_of(*state_input.unwrap_or(&id))?.clone()));
         }
         let (mut before, mut after) = (Code::default(), Code::default());
         let mut variables: Vec<Option<Variable>> = Vec::new();
@@ -140,7 +140,7 @@ impl LoopCode {
             variables.push((!constant).then(|| cx.variable(id, "state")));
             if let Some(Some(variable)) = variables.last() {
                 let ty = cx.type_of(id)?.clone();
-                let initial = initial(cx, at, (cx.place(id), &ty))?;
+                let initial = initial(cx, at, (cx.placement(id), &ty))?;
                 before.extend(code!(let mut #variable = #initial;));
             }
         }
@@ -155,10 +155,10 @@ impl LoopCode {
                 Some(variable) if cx.wants(at) => {
                     let ty = inputs.get(at).map(|&id| cx.type_of(id)).transpose()?;
                     let value = code!(#variable);
-                    let place = cx.output_place(at);
+                    let placement = cx.output_placement(at);
                     outputs.push(match (ty, cx.output_type(at)?) {
                         (Some(Type::Tensor(tensor)), Type::Tensor(wanted)) if !flow.batched => {
-                            of_rank(value, place, tensor, wanted)
+                            of_rank(value, placement, tensor, wanted)
                         }
                         (Some(ty), wanted) => converted(value, ty, wanted),
                         (None, _) => value,
@@ -175,12 +175,16 @@ impl LoopCode {
             before.extend(code!(let mut #rows = Vec::new();));
             after.extend(backward.then(|| code!(#rows.reverse();)));
             let mut whole = cx.output_tensor(state + at)?.clone();
-            let place = cx.output_place(state + at);
+            let placement = cx.output_placement(state + at);
             let counted = match whole.shape.get(axis + usize::from(flow.batched)) {
                 Some(count) => count.number().is_some(),
                 None => false,
             };
-            iteration.extend(if counted { code!(#rows.push(#item);) } else { push(cx, place, &rows, &item) });
+            iteration.extend(if counted {
+                code!(#rows.push(#item);)
+            } else {
+                push(cx, placement, &rows, &item)
+            });
             if flow.batched && !whole.shape.is_empty() {
                 whole.shape.remove(0);
                 // Each element of the batch may have its own number of iterations, including 0.
@@ -188,7 +192,7 @@ impl LoopCode {
                     *iterations = Dim::from(0);
                 }
             }
-            outputs.push(stack(cx, &whole, place, axis, &rows));
+            outputs.push(stack(cx, &whole, placement, axis, &rows));
         }
         let moving = variables.iter().zip(next);
         let (targets, next): (Vec<&Variable>, Vec<Code>) =
@@ -213,9 +217,9 @@ impl LoopCode {
 }
 
 /// Appends the output of an iteration to those of earlier ones, whose number is not limited at compile time.
-fn push(cx: &mut Emit<'_, '_>, place: Placement, rows: &Variable, item: &Code) -> Code {
+fn push(cx: &mut Emit<'_, '_>, placement: Placement, rows: &Variable, item: &Code) -> Code {
     let node = cx.named_node();
-    match place {
+    match placement {
         Placement::Host => code!(#node.run(|| host::push(&mut #rows, #item));),
         Placement::Device => code!(#node.run(|| ops::stack::push(&mut #rows, #item));),
     }
@@ -225,14 +229,14 @@ fn push(cx: &mut Emit<'_, '_>, place: Placement, rows: &Variable, item: &Code) -
 pub fn stack(
     cx: &mut Emit<'_, '_>,
     whole: &TensorType,
-    place: Placement,
+    placement: Placement,
     axis: usize,
     rows: &Variable,
 ) -> Code {
     let some = whole.shape.get(axis).and_then(Dim::fixed).is_some_and(|count| count > 0);
     let along = Literal::usize_unsuffixed(axis);
     let rank = Literal::usize_unsuffixed(whole.burn_rank());
-    if place == Placement::Host {
+    if placement == Placement::Host {
         let empty = empty(cx, whole, axis);
         return code!(host::stack(&#rows, #along, &#empty));
     }

@@ -175,7 +175,7 @@ impl Operator for Scan {
             None => cx.input_at(at, wanted.0),
             Some(element) => {
                 let operand = cx.tensor_type(at + 1)?.clone();
-                let tensor = cx.input_at(at + 1, place_of(operand.dtype))?;
+                let tensor = cx.input_at(at + 1, slice_placement(operand.dtype))?;
                 let all = named(cx, tensor, &mut before);
                 Ok(cut(&all, &operand, 0, element))
             }
@@ -187,7 +187,7 @@ impl Operator for Scan {
         for at in 0..self.slices {
             let input = self.flow.before + state + at;
             let mut operand = cx.tensor_type(input)?.clone();
-            let mut tensor = cx.input_at(input, place_of(operand.dtype))?;
+            let mut tensor = cx.input_at(input, slice_placement(operand.dtype))?;
             if let Some(element) = &element {
                 let all = named(cx, tensor, &mut before);
                 tensor = cut(&all, &operand, 0, element);
@@ -196,7 +196,7 @@ impl Operator for Scan {
             let all = named(cx, tensor, &mut inputs);
             let axis = self.axis(&self.inputs, at, operand.rank())?;
             let size = operand.shape.get(axis).cloned().unwrap_or_default();
-            let place = match self.inputs[1].get(at) {
+            let slice_index = match self.inputs[1].get(at) {
                 Some(1) => match &length {
                     Some(length) => code!(#length - 1 - #index),
                     None => {
@@ -209,7 +209,7 @@ impl Operator for Scan {
             };
             if let Some(&id) = block.inputs.get(state + at) {
                 let item = cx.variable(id, "slice");
-                let slice = cut(&all, &operand, axis, &place);
+                let slice = cut(&all, &operand, axis, &slice_index);
                 slices.extend(code!(let #item = #slice;));
             }
             if let Some(count) = &count
@@ -286,7 +286,7 @@ impl Scan {
             };
             collect.extend(code!(#rows.push(#padded);));
             parts.push(code!(#part));
-            results.push(stack(cx, &whole, place_of(whole.dtype), 0, &rows));
+            results.push(stack(cx, &whole, slice_placement(whole.dtype), 0, &rows));
         }
         let (parts, results) = match (parts.as_slice(), results.as_slice()) {
             ([part], [result]) => (part.clone(), result.clone()),
@@ -318,7 +318,7 @@ impl Scan {
 }
 
 /// Returns the placement of slices: the device, except for strings.
-fn place_of(dtype: DType) -> Placement {
+fn slice_placement(dtype: DType) -> Placement {
     match dtype {
         DType::String => Placement::Host,
         _ => Placement::Device,

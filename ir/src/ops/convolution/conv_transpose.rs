@@ -8,7 +8,7 @@ use quote::format_ident;
 use super::window::filter::Filter;
 use super::window::{Resolved, Window, list};
 use crate::attributes::{Attributes, attributes};
-use crate::diagnostics::Problem;
+use crate::diagnostics::{Problem, counted};
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
@@ -119,7 +119,7 @@ impl ConvTranspose {
         let window = self.window.resolve(axes, kernel)?;
         let more = self.output_padding.clone().unwrap_or_else(|| vec![0; axes]);
         if more.len() != axes || more.iter().any(|&size| !(0..1 << 31).contains(&size)) {
-            let (found, expected) = (format!("{more:?}"), format!("{axes} non-negative 32-bit integers"));
+            let (found, expected) = (format!("{more:?}"), counted(axes, "non-negative 32-bit integers"));
             return Err(Problem::expected("`output_padding`", found, expected));
         }
         let spatial = x.shape.get(2..).unwrap_or_default();
@@ -130,7 +130,7 @@ impl ConvTranspose {
                 sizes.iter().skip(skipped).map(|&size| Dim::from(size)).collect()
             }
             Some(sizes) => {
-                let (found, expected) = (format!("{sizes:?}"), format!("{axes} sizes"));
+                let (found, expected) = (format!("{sizes:?}"), counted(axes, "sizes"));
                 return Err(Problem::expected("`output_shape`", found, expected));
             }
             None if window.keeps_sizes() => {

@@ -7,7 +7,7 @@ use proc_macro2::Literal;
 use super::window::filter::Filter;
 use super::window::{Resolved, Window};
 use crate::attributes::{Attributes, attributes};
-use crate::diagnostics::Problem;
+use crate::diagnostics::{Problem, counted};
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
@@ -58,16 +58,17 @@ impl Operator for DeformConv {
             let fits = channels.is_none_or(|channels| Some(channels) == count);
             if tensor.rank() != x.rank() || tensor.dtype != x.dtype || !fits {
                 let (dtype, rank, count) = (x.dtype, x.rank(), count.unwrap_or(i64::MAX));
-                let expected = format!("type {dtype}, rank {rank} and {count} channels");
+                let channels = counted(count, "channels");
+                let expected = format!("type {dtype}, rank {rank} and {channels}");
                 return Err(Problem::expected(what, tensor, expected));
             }
-            let mut places: Vec<Dim> = tensor.shape.iter().take(2).cloned().collect();
-            if let (Some(first), Some(batch)) = (places.first_mut(), x.shape.first()) {
+            let mut expected_shape: Vec<Dim> = tensor.shape.iter().take(2).cloned().collect();
+            if let (Some(first), Some(batch)) = (expected_shape.first_mut(), x.shape.first()) {
                 *first = batch.clone();
             }
             if let Some(positions) = &positions {
-                places.extend(positions.iter().cloned());
-                sizes::shaped(what, &tensor, &places)?;
+                expected_shape.extend(positions.iter().cloned());
+                sizes::shaped(what, &tensor, &expected_shape)?;
             }
         }
         let mut shape: Vec<Dim> = x.shape.iter().take(1).cloned().collect();
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn channels_and_places_must_fit() {
+    fn channels_and_sizes_of_the_offset_must_fit() {
         problems(
             &[
                 r#"(float[1, 4, 5, 5] x, float[6, 3, 2, 2] w, float[1, 8, 4, 4] o) => (float[1, 6, 4, 4] y) { y = DeformConv (x, w, o) }"#,

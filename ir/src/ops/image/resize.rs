@@ -178,12 +178,12 @@ impl Operator for Resize {
             sizes::length("`roi`", count, axes.len().saturating_mul(2))?;
         }
         let mut shape = x.shape.clone();
-        for (place, &axis) in axes.iter().enumerate() {
+        for (index, &axis) in axes.iter().enumerate() {
             let size = shape.get(axis).cloned().unwrap_or_default();
             let size = match &target {
-                Target::Scales(scales) => scales.get(place).and_then(|&scale| scaled(&size, scale)),
-                Target::Sizes(sizes) if self.policy == Policy::Stretch => sizes.get(place).cloned(),
-                Target::Sizes(sizes) => self.policy.kept(&x, &axes, sizes, place),
+                Target::Scales(scales) => scales.get(index).and_then(|&scale| scaled(&size, scale)),
+                Target::Sizes(sizes) if self.policy == Policy::Stretch => sizes.get(index).cloned(),
+                Target::Sizes(sizes) => self.policy.kept(&x, &axes, sizes, index),
                 Target::HostScales(_) | Target::HostSizes(_) => None,
             };
             let size = cx.dim_or_fresh(size, "resize");

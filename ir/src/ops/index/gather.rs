@@ -1,6 +1,6 @@
 //! Gather, GatherElements and GatherND.
 
-mod places;
+mod offsets;
 
 use std::rc::Rc;
 
@@ -16,7 +16,7 @@ use crate::ops::axes::axis;
 use crate::ops::{Operator, Row, broadcast, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
-use places::{Run, places};
+use offsets::{Run, offsets};
 
 pub const ROWS: &[Row] = &[
     row("Gather", &[1, 11, 13], |a| Ok(Rc::new(Gather { axis: a.int_or("axis", 0)? })))
@@ -86,7 +86,7 @@ impl Operator for Gather {
         }
         let known = match (cx.folded(0), numbers) {
             (Some(known), Some(indices)) => {
-                broadcast::fixed(&x.shape).and_then(|from| known.pick(&places(&from, axis, &indices)?))
+                broadcast::fixed(&x.shape).and_then(|from| known.pick(&offsets(&from, axis, &indices)?))
             }
             _ => None,
         };
@@ -252,7 +252,10 @@ pub fn tuple(x: &TensorType, indices: &TensorType, batch: usize) -> Result<usize
     if length == 0 || batch + length > x.rank() || batch >= indices.rank() {
         let expected = match batch {
             0 => format!("a last axis of size 1 to the rank of {x}"),
-            _ => format!("{batch} batch axes, and a last axis of size 1 to the number of other axes of {x}"),
+            _ => format!(
+                "rank {} or more, and a last axis of size 1 to the number of axes of {x} except the batch axes",
+                batch + 1
+            ),
         };
         return Err(Problem::expected("`indices`", indices, expected));
     }

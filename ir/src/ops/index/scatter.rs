@@ -95,18 +95,18 @@ impl Operator for ScatterElements {
         sizes::shaped("`updates`", &updates, &indices.shape)?;
         let known = written(cx, self.reduction, |numbers| {
             let (to, from) = (broadcast::fixed(&x.shape)?, broadcast::fixed(&indices.shape)?);
-            let mut places = Vec::new();
+            let mut offsets = Vec::new();
             for (at, &index) in numbers.iter().enumerate() {
-                let (mut rest, mut place, mut stride) = (at, 0, 1);
+                let (mut rest, mut offset, mut stride) = (at, 0, 1);
                 for (along, (&size, &count)) in to.iter().zip(&from).enumerate().rev() {
                     let own = rest.checked_rem(count)?;
                     rest = rest.checked_div(count)?;
-                    place += stride * if along == axis { wrapped(index, size)? } else { own };
+                    offset += stride * if along == axis { wrapped(index, size)? } else { own };
                     stride *= size;
                 }
-                places.push(place);
+                offsets.push(offset);
             }
-            Some(places)
+            Some(offsets)
         });
         cx.output(0, x.dtype, x.shape);
         cx.output_known(0, known);
@@ -145,15 +145,15 @@ impl Operator for ScatterTuples {
         let known = written(cx, self.0, |numbers| {
             let sizes = broadcast::fixed(&x.shape)?;
             let inner = sizes.get(length..)?.iter().product::<usize>();
-            let mut places = Vec::new();
+            let mut offsets = Vec::new();
             for tuple in numbers.chunks(length) {
-                let mut place = 0;
+                let mut offset = 0;
                 for (&index, &size) in tuple.iter().zip(&sizes) {
-                    place = place * size + wrapped(index, size)?;
+                    offset = offset * size + wrapped(index, size)?;
                 }
-                places.extend(place * inner..(place + 1) * inner);
+                offsets.extend(offset * inner..(offset + 1) * inner);
             }
-            Some(places)
+            Some(offsets)
         });
         cx.output(0, x.dtype, x.shape);
         cx.output_known(0, known);
@@ -187,11 +187,11 @@ fn updates(cx: &Infer<'_>, x: &TensorType, reduction: Reduction) -> Result<Tenso
     Ok(updates)
 }
 
-/// Returns the elements after known updates are written at known positions.
+/// Returns the elements after known updates are written at known offsets.
 fn written(
     cx: &Infer<'_>,
     reduction: Reduction,
-    places: impl FnOnce(&[i64]) -> Option<Vec<usize>>,
+    offsets: impl FnOnce(&[i64]) -> Option<Vec<usize>>,
 ) -> Option<Known> {
     let (x, updates) = (cx.folded(0)?, cx.folded(2)?);
     if reduction != Reduction::Assign {
@@ -199,8 +199,8 @@ fn written(
     }
     let count = x.len();
     let mut sources: Vec<usize> = (0..count).collect();
-    for (at, place) in places(&cx.numbers(1)?)?.into_iter().enumerate() {
-        *sources.get_mut(place)? = count + at;
+    for (at, offset) in offsets(&cx.numbers(1)?)?.into_iter().enumerate() {
+        *sources.get_mut(offset)? = count + at;
     }
     x.clone().followed_by(updates.clone())?.pick(&sources)
 }

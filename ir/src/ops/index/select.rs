@@ -131,9 +131,9 @@ fn chosen(cx: &Infer<'_>, shapes: &[Shape; 3], to: &[Dim]) -> Option<Known> {
         return None;
     };
     let choices = expanded(1)?.followed_by(expanded(2)?)?;
-    let places = condition.iter().enumerate();
-    let places: Vec<usize> = places.map(|(at, &holds)| if holds { at } else { at + count }).collect();
-    choices.pick(&places)
+    let indices = condition.iter().enumerate();
+    let indices: Vec<usize> = indices.map(|(at, &holds)| if holds { at } else { at + count }).collect();
+    choices.pick(&indices)
 }
 
 impl Operator for Compress {
@@ -188,7 +188,7 @@ impl Operator for NonZero {
             return Err(Problem::expected("the input", x, "real numbers, booleans or strings"));
         }
         let rank = i64::try_from(x.rank()).unwrap_or(i64::MAX);
-        let found = cx.known(0).and_then(|known| places(known, &x));
+        let found = cx.known(0).and_then(|known| nonzero_indices(known, &x));
         let size = found.as_ref().and_then(|found| found.first());
         let size = size.and_then(|row| i64::try_from(row.len()).ok());
         let size = cx.dim_or_fresh(size.map(Dim::from), "nonzero");
@@ -219,7 +219,7 @@ impl Operator for NonZero {
 }
 
 /// Returns the indices of nonzero elements, axis by axis.
-fn places(known: &Known, x: &TensorType) -> Option<Vec<Vec<Dim>>> {
+fn nonzero_indices(known: &Known, x: &TensorType) -> Option<Vec<Vec<Dim>>> {
     let holds: Vec<bool> = match known {
         Known::Ints(ints) => {
             let differs = |int: &Dim| int.compare(&0.into()).map(|order| order.is_ne());
@@ -282,15 +282,15 @@ impl Trilu {
             Known::Strings(_) => return None,
         };
         let last = known.len();
-        let place = |at: usize| {
+        let index = |at: usize| {
             let column = i128::try_from(at.checked_rem(columns)?).ok()?;
             let row = i128::try_from(at.checked_div(columns)?.checked_rem(rows)?).ok()?;
             let above = column - row - i128::from(k);
             let kept = if self.upper { above >= 0 } else { above <= 0 };
             Some(if kept { at } else { last })
         };
-        let places = (0..last).map(place).collect::<Option<Vec<usize>>>()?;
-        known.clone().followed_by(zero)?.pick(&places)
+        let indices = (0..last).map(index).collect::<Option<Vec<usize>>>()?;
+        known.clone().followed_by(zero)?.pick(&indices)
     }
 }
 

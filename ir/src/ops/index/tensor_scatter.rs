@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_batch_is_no_place_to_write() {
+    fn the_axis_is_not_the_batch_axis() {
         check(
             r#"<ir_version: 13, opset_import: ["": 24]>
             g (float[4, 8] c, float[2, 8] u) => (float[4, 8] y) { y = TensorScatter (c, u) }"#,

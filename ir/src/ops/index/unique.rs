@@ -45,20 +45,20 @@ impl Operator for Unique {
             return Err(Problem::expected("the input", x, "real numbers, booleans or strings"));
         }
         let size = cx.fresh("unique");
-        let (shape, places) = match self.axis {
+        let (shape, inverse_len) = match self.axis {
             None => (vec![size.clone()], x.elements()),
             Some(at) => {
                 let at = axis(at, x.rank())?;
                 let mut shape = x.shape.clone();
                 let slot = shape.get_mut(at);
-                let places = slot.map(|slot| std::mem::replace(slot, size.clone()));
-                (shape, places)
+                let inverse_len = slot.map(|slot| std::mem::replace(slot, size.clone()));
+                (shape, inverse_len)
             }
         };
-        let places = cx.dim_or_fresh(places, "places");
+        let inverse_len = cx.dim_or_fresh(inverse_len, "places");
         cx.output(0, x.dtype, shape);
         cx.output(1, DType::I64, vec![size.clone()]);
-        cx.output(2, DType::I64, vec![places]);
+        cx.output(2, DType::I64, vec![inverse_len]);
         cx.output(3, DType::I64, vec![size]);
         Ok(())
     }
@@ -116,15 +116,15 @@ impl Operator for Distinct {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let x = cx.tensor(0)?;
-        let (values, places, counts) = (code!(values), code!(places), code!(counts));
+        let (values, inverse, counts) = (code!(values), code!(inverse), code!(counts));
         let wanted = match cx.outputs() {
             1 => return Ok(code!(ops::unique::unique_flat(#x, false).0)),
-            2 => code!((#values, #places)),
-            _ => code!((#values, #places, #counts)),
+            2 => code!((#values, #inverse)),
+            _ => code!((#values, #inverse, #counts)),
         };
         let counts = if cx.outputs() > 2 { counts } else { code!(_) };
         Ok(code!({
-            let (#values, _, #places, #counts) = ops::unique::unique_flat(#x, false);
+            let (#values, _, #inverse, #counts) = ops::unique::unique_flat(#x, false);
             #wanted
         }))
     }

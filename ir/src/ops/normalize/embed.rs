@@ -72,7 +72,7 @@ impl Operator for Embed {
         let epsilon = float_literal(f64::from(self.epsilon), DType::F32);
         let (ids, words, positions) = (cx.tensor(0)?, cx.tensor(2)?, cx.tensor(3)?);
         cx.may_fail();
-        let places = cx.optional(8)?;
+        let position_ids = cx.optional(8)?;
         let segments = if cx.has(4) {
             let (ids, segments) = (cx.tensor(1)?, cx.tensor(4)?);
             code!(Some((#ids, #segments)))
@@ -80,7 +80,7 @@ impl Operator for Embed {
             code!(None)
         };
         let (scale, shift) = (cx.tensor(5)?, cx.tensor(6)?);
-        let sum = code!(ops::embed::embeddings(#ids, #words, #positions, #places, #segments));
+        let sum = code!(ops::embed::embeddings(#ids, #words, #positions, #position_ids, #segments));
         let normed = |sum: Code| code!(ops::normalize::layer_norm(#sum, #scale, Some(#shift), 2, #epsilon));
         if cx.outputs() == 1 {
             return Ok(normed(sum));

@@ -15,7 +15,7 @@ use crate::types::TensorType;
 pub const ROWS: &[Row] = &[
     row("InstanceNormalization", &[1, 6, 22], instance).follows().arity("rrr", "r"),
     row("GroupNormalization", &[18, 21], group).newer(&[("stash_type", 21)]).follows().arity("rrr", "r"),
-    row("LRN", &[1, 13], neighbours),
+    row("LRN", &[1, 13], neighbors),
 ];
 
 /// Normalization of each channel, or of groups of adjacent channels.
@@ -31,14 +31,14 @@ attributes!(struct Groups { count, epsilon, by_group });
 
 /// Normalization of each element by the elements at its position in neighboring channels.
 #[derive(Debug)]
-struct Neighbours {
+struct Neighbors {
     size: usize,
     alpha: f32,
     beta: f32,
     bias: f32,
 }
 
-attributes!(struct Neighbours { size, alpha, beta, bias });
+attributes!(struct Neighbors { size, alpha, beta, bias });
 
 pub fn instance(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     if a.version() < 6 {
@@ -57,8 +57,8 @@ pub fn group(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     }))
 }
 
-pub fn neighbours(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    Ok(Rc::new(Neighbours {
+pub fn neighbors(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(Neighbors {
         size: a.positive("size")?,
         alpha: a.float_or("alpha", 0.0001)?,
         beta: a.float_or("beta", 0.75)?,
@@ -122,7 +122,7 @@ impl Operator for Groups {
     }
 }
 
-impl Operator for Neighbours {
+impl Operator for Neighbors {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let TensorType { dtype, shape } = floats(cx, 2)?;
         cx.output(0, dtype, shape);

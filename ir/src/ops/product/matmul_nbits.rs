@@ -5,7 +5,7 @@ use std::rc::Rc;
 use proc_macro2::Literal;
 
 use crate::attributes::{Attributes, attributes};
-use crate::diagnostics::Problem;
+use crate::diagnostics::{Problem, counted};
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
@@ -64,7 +64,7 @@ impl MatMulNBits {
         if operand.dtype == dtype && operand.count().is_none_or(|tensor| tensor == count) {
             Ok(())
         } else {
-            let expected = format_args!("{count} elements of type {dtype}");
+            let expected = format!("{} of type {dtype}", counted(count, "elements"));
             Err(Problem::expected(format_args!("input {input}"), operand, expected))
         }
     }

@@ -105,7 +105,7 @@ mod tests {
             expect![[r#"
                 main (uint8[N, S, 6] x, int8[6, 24] w, float32[24] b, float32[] s, float32[2, N, 2, P, 4] past) => (float32[N, S, 8] y, float32[2, N, 2, S + P, 4] present)
                 {
-                    float32[N, S, 8] y, float32[2, N, 2, S + P, 4] present = com.microsoft.QAttention <heads: {heads: 2, hidden: -10000.0}, projection: {places: {operands: [0, 1], zeros: [6, 7], end: {scales: [3, 4], bias: 2}}, transposed: [false, false], alpha: 1.0}> (x, w, b, s, s, , , , past)
+                    float32[N, S, 8] y, float32[2, N, 2, S + P, 4] present = com.microsoft.QAttention <heads: {heads: 2, hidden: -10000.0}, projection: {layout: {operands: [0, 1], zeros: [6, 7], end: {scales: [3, 4], bias: 2}}, transposed: [false, false], alpha: 1.0}> (x, w, b, s, s, , , , past)
                 }
             "#]],
         );

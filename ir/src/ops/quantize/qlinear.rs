@@ -33,7 +33,7 @@ pub const ROWS: &[Row] = &[
 #[derive(Debug)]
 struct Elementwise {
     function: &'static str,
-    places: &'static InputLayout,
+    layout: &'static InputLayout,
     /// Slope below 0.
     alpha: Option<f32>,
     activation: Option<Fused>,
@@ -41,7 +41,7 @@ struct Elementwise {
     in_steps: bool,
 }
 
-attributes!(struct Elementwise { function, places, alpha, activation, in_steps });
+attributes!(struct Elementwise { function, layout, alpha, activation, in_steps });
 
 /// Indices of the inputs. Scale and zero point follow each operand.
 #[derive(Debug)]
@@ -72,14 +72,14 @@ struct Concat {
 
 attributes!(struct Concat { axis });
 
-fn elementwise(function: &'static str, places: &'static InputLayout) -> Result<Rc<dyn Operator>, Problem> {
-    Ok(Rc::new(Elementwise { function, places, alpha: None, activation: None, in_steps: false }))
+fn elementwise(function: &'static str, layout: &'static InputLayout) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(Elementwise { function, layout, alpha: None, activation: None, in_steps: false }))
 }
 
 fn leaky_relu(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(Elementwise {
         function: "leaky_relu",
-        places: &ONE,
+        layout: &ONE,
         alpha: Some(a.float_or("alpha", 0.01)?),
         activation: None,
         in_steps: false,
@@ -93,12 +93,12 @@ fn joined(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 /// Returns the operator that computes the same integers as DequantizeLinear, a node on floats, and QuantizeLinear. The
 /// node is a sum, an elementwise product, or has the fact `activation`.
 pub fn between_scales(step: &Node) -> Option<Rc<dyn Operator>> {
-    let (function, places, activation) = match &*step.kind {
+    let (function, layout, activation) = match &*step.kind {
         "Add" => ("add", &PAIR, None),
         "Mul" => ("mul", &PAIR, None),
         _ => ("activate", &ONE, Some(activation(step)?)),
     };
-    Some(Rc::new(Elementwise { function, places, alpha: None, activation, in_steps: true }))
+    Some(Rc::new(Elementwise { function, layout, alpha: None, activation, in_steps: true }))
 }
 
 /// Returns an activation between scales. Relu is none of them: it becomes a bound of the integers.
@@ -114,7 +114,7 @@ pub fn biased_between_scales(step: Option<&Node>) -> Option<Rc<dyn Operator>> {
     };
     Some(Rc::new(Elementwise {
         function: "activate_biased",
-        places: &BIASED,
+        layout: &BIASED,
         alpha: None,
         activation,
         in_steps: true,
@@ -129,23 +129,23 @@ pub fn other_type(input: usize, dtype: DType, result: DType) -> Problem {
 impl Operator for Elementwise {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let mut shapes: Vec<Shape> = Vec::new();
-        if let Some(condition) = self.places.condition {
+        if let Some(condition) = self.layout.condition {
             let condition = cx.tensor(condition)?;
             check_condition(&condition)?;
             shapes.push(condition.shape);
         }
         let bits = if self.in_steps { WIDE } else { BYTE };
-        let result = self.places.result;
+        let result = self.layout.result;
         let mut dtype = affine::check_of(cx, result, result.saturating_add(1), bits)?;
-        for &operand in self.places.operands {
+        for &operand in self.layout.operands {
             let x = affine::quantized_of(cx, operand, bits)?;
             let result = *dtype.get_or_insert(x.dtype);
-            if result != x.dtype && self.activation.is_none() && self.places.bias.is_none() {
+            if result != x.dtype && self.activation.is_none() && self.layout.bias.is_none() {
                 return Err(other_type(operand, x.dtype, result));
             }
             shapes.push(x.shape);
         }
-        if let Some(bias) = self.places.bias {
+        if let Some(bias) = self.layout.bias {
             cx.tensor(bias)?;
         }
         let shape = broadcast::shape(cx, &shapes)?;
@@ -158,22 +158,22 @@ impl Operator for Elementwise {
         let output = cx.output_tensor(0)?.clone();
         let rank = output.burn_rank();
         let mut inputs = Vec::new();
-        if let Some(condition) = self.places.condition {
+        if let Some(condition) = self.layout.condition {
             inputs.push(cx.tensor_of_rank(condition, rank)?);
         }
-        for &operand in self.places.operands {
+        for &operand in self.layout.operands {
             inputs.push(affine::pair(cx, operand, rank)?);
         }
-        if let Some(bias) = self.places.bias {
+        if let Some(bias) = self.layout.bias {
             inputs.push(cx.tensor_of_rank(bias, 1)?);
         }
-        let result = self.places.result;
+        let result = self.layout.result;
         inputs.push(affine::emit(cx, result, result + 1, output.dtype)?);
         let alpha = self.alpha.map(|alpha| float_literal(f64::from(alpha), DType::F32));
         inputs.extend(alpha);
         let activation = self.activation.as_ref();
         inputs.extend(activation.map(|activation| activation.code(DType::F32)));
-        if activation.is_none() && self.places.bias.is_some() {
+        if activation.is_none() && self.layout.bias.is_some() {
             inputs.push(code!(Activation::Identity));
         }
         let function = format_ident!("{}", self.function);
@@ -184,8 +184,8 @@ impl Operator for Elementwise {
     }
 
     fn wants_host(&self, input: usize) -> bool {
-        let places = self.places;
-        ![places.condition, places.bias].contains(&Some(input)) && !places.operands.contains(&input)
+        let layout = self.layout;
+        ![layout.condition, layout.bias].contains(&Some(input)) && !layout.operands.contains(&input)
     }
 }
 

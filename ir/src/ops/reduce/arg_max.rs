@@ -17,8 +17,8 @@ use crate::rust::{Code, code};
 use crate::types::TensorType;
 
 pub const ROWS: &[Row] = &[
-    row("ArgMax", &[1, 11, 12, 13], |a| place(a, "arg_max")),
-    row("ArgMin", &[1, 11, 12, 13], |a| place(a, "arg_min")),
+    row("ArgMax", &[1, 11, 12, 13], |a| arg_reduce(a, "arg_max")),
+    row("ArgMin", &[1, 11, 12, 13], |a| arg_reduce(a, "arg_min")),
 ];
 
 /// The index of the maximum or minimum along an axis.
@@ -33,7 +33,7 @@ struct ArgReduce {
 
 attributes!(struct ArgReduce { function, axis, keep, last });
 
-fn place(a: &Attributes<'_>, function: &'static str) -> Result<Rc<dyn Operator>, Problem> {
+fn arg_reduce(a: &Attributes<'_>, function: &'static str) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(ArgReduce {
         function,
         axis: a.int_or("axis", 0)?,

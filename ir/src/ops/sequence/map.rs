@@ -68,7 +68,7 @@ impl Operator for Map {
                 }
                 ty => {
                     let ty = ty.clone();
-                    cx.input_as(at, cx.place(id), &ty)?
+                    cx.input_as(at, cx.placement(id), &ty)?
                 }
             };
             let name = cx.variable(id, "item");

@@ -142,8 +142,8 @@ pub(in crate::ops) fn known(known: &[&Known], shapes: &[&Shape], axis: usize) ->
     for row in 0..rows {
         for (values, shape) in known.iter().zip(shapes) {
             let length = size(shape.get(axis..)?)?;
-            let places: Vec<usize> = (row * length..(row + 1) * length).collect();
-            let part = values.pick(&places)?;
+            let indices: Vec<usize> = (row * length..(row + 1) * length).collect();
+            let part = values.pick(&indices)?;
             joined = Some(match joined {
                 None => part,
                 Some(joined) => joined.followed_by(part)?,

@@ -214,14 +214,14 @@ impl Tile {
 
 fn tiled(known: &Known, from: &[Dim], to: &[Dim]) -> Option<Known> {
     let (from, to) = (broadcast::fixed(from)?, broadcast::fixed(to)?);
-    let places = |(size, &tiled): (&usize, &usize)| {
+    let indices = |(size, &tiled): (&usize, &usize)| {
         (0..tiled).map(|at| at.checked_rem(*size)).collect::<Option<Vec<_>>>()
     };
     if to.iter().any(|&size| size > broadcast::MAX_KNOWN_ELEMENTS) {
         return None;
     }
-    let places = from.iter().zip(&to).map(places).collect::<Option<Vec<_>>>()?;
-    known.pick(&broadcast::grid(&from, &places)?)
+    let indices = from.iter().zip(&to).map(indices).collect::<Option<Vec<_>>>()?;
+    known.pick(&broadcast::grid(&from, &indices)?)
 }
 
 #[cfg(test)]

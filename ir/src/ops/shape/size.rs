@@ -69,11 +69,11 @@ impl Operator for Shape {
 impl Shape {
     fn sizes<'a>(&self, shape: &'a [Dim]) -> &'a [Dim] {
         let rank = i64::try_from(shape.len()).unwrap_or(i64::MAX);
-        let place = |at: i64| {
+        let normalized = |at: i64| {
             let at = if at < 0 { at.saturating_add(rank) } else { at };
             usize::try_from(at.clamp(0, rank)).unwrap_or(0)
         };
-        let (start, end) = (place(self.start), place(self.end.unwrap_or(rank)));
+        let (start, end) = (normalized(self.start), normalized(self.end.unwrap_or(rank)));
         shape.get(start..end).unwrap_or_default()
     }
 }

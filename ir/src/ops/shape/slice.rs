@@ -77,22 +77,22 @@ impl Operator for Slice {
             None => cx.tensor_of_rank(1, 1)?.count(),
         };
         let mut shape = x.shape.clone();
-        let mut places: Vec<Option<Vec<usize>>> = shape.iter().map(all).collect();
+        let mut indices: Vec<Option<Vec<usize>>> = shape.iter().map(all).collect();
         for (axis, bounds) in bounds(&inputs, count, x.rank())? {
             let Some(size) = x.shape.get(axis) else {
                 continue;
             };
             let sliced = bounds.as_ref().and_then(|bounds| bounds.size(size));
             let sliced = cx.dim_or_fresh(sliced, "slice");
-            let kept = bounds.and_then(|bounds| bounds.places(size));
-            if let (Some(to), Some(from)) = (shape.get_mut(axis), places.get_mut(axis)) {
+            let kept = bounds.and_then(|bounds| bounds.indices(size));
+            if let (Some(to), Some(from)) = (shape.get_mut(axis), indices.get_mut(axis)) {
                 (*to, *from) = (sliced, kept);
             }
         }
         let known = cx.folded(0).and_then(|known| {
             let from = broadcast::fixed(&x.shape)?;
-            let places = places.into_iter().collect::<Option<Vec<_>>>()?;
-            known.pick(&broadcast::grid(&from, &places)?)
+            let indices = indices.into_iter().collect::<Option<Vec<_>>>()?;
+            known.pick(&broadcast::grid(&from, &indices)?)
         });
         cx.output(0, x.dtype, shape);
         cx.output_known(0, known);

@@ -228,12 +228,12 @@ fn part(known: &Known, from: &[usize], axis: usize, range: Range<usize>) -> Opti
     if from.iter().any(|&size| size > broadcast::MAX_KNOWN_ELEMENTS) || range.end > *from.get(axis)? {
         return None;
     }
-    let places = from
+    let indices = from
         .iter()
         .enumerate()
         .map(|(at, &size)| if at == axis { range.clone().collect() } else { (0..size).collect() });
-    let places: Vec<Vec<usize>> = places.collect();
-    known.pick(&broadcast::grid(from, &places)?)
+    let indices: Vec<Vec<usize>> = indices.collect();
+    known.pick(&broadcast::grid(from, &indices)?)
 }
 
 #[cfg(test)]

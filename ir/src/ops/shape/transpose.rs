@@ -87,24 +87,24 @@ impl Transpose {
         if axes.len() == rank && (0..rank).all(|axis| axes.contains(&axis)) {
             Ok(axes)
         } else {
-            let (found, expected) = (format_args!("{perm:?}"), format_args!("a permutation of {rank} axes"));
-            Err(Problem::expected("`perm`", found, expected))
+            let expected = format_args!("a permutation of the axes of rank {rank}");
+            Err(Problem::expected("`perm`", format_args!("{perm:?}"), expected))
         }
     }
 }
 
 fn transposed(known: &Known, from: &[usize], axes: &[usize]) -> Option<Known> {
     let stride = |axis: usize| from.iter().skip(axis + 1).product::<usize>();
-    let mut places = vec![0];
+    let mut offsets = vec![0];
     for &axis in axes {
         let (size, stride) = (*from.get(axis)?, stride(axis));
-        if places.len().checked_mul(size)? > broadcast::MAX_KNOWN_ELEMENTS {
+        if offsets.len().checked_mul(size)? > broadcast::MAX_KNOWN_ELEMENTS {
             return None;
         }
-        let within = |place: usize| (0..size).map(move |at| place + at * stride);
-        places = places.into_iter().flat_map(within).collect();
+        let within = |offset: usize| (0..size).map(move |at| offset + at * stride);
+        offsets = offsets.into_iter().flat_map(within).collect();
     }
-    known.pick(&places)
+    known.pick(&offsets)
 }
 
 #[cfg(test)]
@@ -135,7 +135,7 @@ mod tests {
             expect![[r#"
                 cannot compile `model`
 
-                  `perm` is [1, 1], expected a permutation of 2 axes
+                  `perm` is [1, 1], expected a permutation of the axes of rank 2
                     at node `y` (Transpose version 21)
 
                   model: IR version 10, ai.onnx 21"#]],

@@ -58,8 +58,8 @@ fn tf_idf(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     let (weighted, once) = a.choice("mode", "", &modes)?;
     let weights = a.floats("weights")?.filter(|_| weighted);
     let starts = sizes(a, "ngram_counts")?;
-    let places = sizes(a, "ngram_indexes")?;
-    let size = places.iter().max().map_or(0, |place| place.saturating_add(1));
+    let indices = sizes(a, "ngram_indexes")?;
+    let size = indices.iter().max().map_or(0, |index| index.saturating_add(1));
     if size > MAX_ROW_LEN {
         return Err(Problem::expected(
             "the size of an output row",
@@ -67,7 +67,7 @@ fn tf_idf(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
             format_args!("at most {MAX_ROW_LEN}"),
         ));
     }
-    let grams = Grams { starts, places, weights, lengths: shortest..=longest };
+    let grams = Grams { starts, indices, weights, lengths: shortest..=longest };
     let pool = match (a.ints("pool_int64s")?, a.strings("pool_strings")?) {
         (Some(pool), None) => Pool::Ints(grams.of(&pool)?),
         (None, Some(pool)) => Pool::Strings(grams.of(&pool)?),
@@ -95,7 +95,7 @@ fn sizes(a: &Attributes<'_>, name: &str) -> Result<Vec<usize>, Problem> {
 struct Grams {
     /// Index of the first element for each length.
     starts: Vec<usize>,
-    places: Vec<usize>,
+    indices: Vec<usize>,
     weights: Option<Vec<f32>>,
     lengths: std::ops::RangeInclusive<usize>,
 }
@@ -112,7 +112,7 @@ impl Grams {
             })?;
             for gram in items.chunks_exact(length) {
                 if self.lengths.contains(&length) {
-                    grams.push((gram.to_vec(), self.place(number)?, self.weight(number)?));
+                    grams.push((gram.to_vec(), self.index(number)?, self.weight(number)?));
                 }
                 number += 1;
             }
@@ -124,8 +124,8 @@ impl Grams {
         Ok(grams)
     }
 
-    fn place(&self, number: usize) -> Result<usize, Problem> {
-        self.places.get(number).copied().ok_or_else(|| few("ngram_indexes", self.places.len()))
+    fn index(&self, number: usize) -> Result<usize, Problem> {
+        self.indices.get(number).copied().ok_or_else(|| few("ngram_indexes", self.indices.len()))
     }
 
     fn weight(&self, number: usize) -> Result<f32, Problem> {
@@ -202,11 +202,11 @@ impl Operator for TfIdf {
 }
 
 /// Generates `(&["a", "b"], 3, 1.0)`.
-fn entry<T>((items, place, weight): &Gram<T>, literal: impl Fn(&T) -> Literal) -> Code {
+fn entry<T>((items, index, weight): &Gram<T>, literal: impl Fn(&T) -> Literal) -> Code {
     let items = items.iter().map(literal);
-    let place = Literal::usize_unsuffixed(*place);
+    let index = Literal::usize_unsuffixed(*index);
     let weight = float_literal(f64::from(*weight), DType::F32);
-    code!((&[#(#items),*], #place, #weight))
+    code!((&[#(#items),*], #index, #weight))
 }
 
 #[cfg(test)]
@@ -216,7 +216,7 @@ mod tests {
     use crate::testing::check;
 
     #[test]
-    fn n_grams_have_places() {
+    fn n_grams_have_indices() {
         check(
             r#"g (int64[n, 4] x, string[m] w) => (float[a, b] y, float[c] z) {
                 y = TfIdfVectorizer<mode: string = "TF", min_gram_length: int = 1,

@@ -251,7 +251,7 @@ fn scales_of_integers_are_of_single_precision() {
                 float16[2, 2] %16 = Cast (v)
             >
             {
-                uint8[n, 2] c = QLinearMatMul <places: {operands: [0, 3], zeros: [2, 5], end: {scales: [1, 4, 6], zero: 7}}, transposed: [false, false], alpha: 1.0> (x, s, z, w, s, %13, s, z)
+                uint8[n, 2] c = QLinearMatMul <layout: {operands: [0, 3], zeros: [2, 5], end: {scales: [1, 4, 6], zero: 7}}, transposed: [false, false], alpha: 1.0> (x, s, z, w, s, %13, s, z)
                 float32[n, 2] d = DequantizeLinear <back: true, axis: 1, block: 0> (c, s, z)
                 float16[n, 2] %15 = Cast <to: F16, saturate: true, toward: "Up"> (d)
                 float16[n, 2] q = MatMul (%15, %16)

@@ -228,7 +228,7 @@ impl<'g> Match<'_, 'g> {
             inputs,
             outputs: vec![Some(output)],
             blocks: Vec::new(),
-            place: Placement::Device,
+            placement: Placement::Device,
             ..like
         };
         infer::node(&node, self.values, self.names).map_err(|_| "the operator rejects its inputs")?;

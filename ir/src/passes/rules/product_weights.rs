@@ -157,8 +157,8 @@ fn batch_norm(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     let weight = product.scaled(m, factor)?;
     let bias = match product.bias {
         Some(bias) => {
-            let centred = m.call("Sub", &[], &[Some(bias), Some(mean?)])?;
-            let scaled = m.call("Mul", &[], &[Some(centred), Some(factor)])?;
+            let centered = m.call("Sub", &[], &[Some(bias), Some(mean?)])?;
+            let scaled = m.call("Mul", &[], &[Some(centered), Some(factor)])?;
             m.call("Add", &[], &[Some(scaled), Some(shift?)])?
         }
         None => {

@@ -252,7 +252,7 @@ mod tests {
               int32[1] b = {1},
               int8[] %12 = {0}
               >
-              uint8[N, 1, 2] y = QLinearConv <places: {operands: [0, 3], zeros: [2, 5], bias: 8, end: {scales: [1, 4, 6], zero: 7}}, window: {padding: Explicit}, groups: 1> (x, s, z, w, t, %12, s, z, b)
+              uint8[N, 1, 2] y = QLinearConv <layout: {operands: [0, 3], zeros: [2, 5], bias: 8, end: {scales: [1, 4, 6], zero: 7}}, window: {padding: Explicit}, groups: 1> (x, s, z, w, t, %12, s, z, b)
             quantized matrix product
               <
               float32[] s = {0.5},
@@ -272,7 +272,7 @@ mod tests {
               int8[2, 2] w = {1, 2, 3, 4},
               int8[] %9 = {0}
               >
-              uint8[N, 2] y = QLinearMatMul <places: {operands: [0, 3], zeros: [2, 5], end: {scales: [1, 4, 6], zero: 7}}, transposed: [false, false], alpha: 1.0> (x, s, z, w, t, %9, s, z)
+              uint8[N, 2] y = QLinearMatMul <layout: {operands: [0, 3], zeros: [2, 5], end: {scales: [1, 4, 6], zero: 7}}, transposed: [false, false], alpha: 1.0> (x, s, z, w, t, %9, s, z)
             quantized Gemm
               <
               float32[] s = {0.5},
@@ -292,14 +292,14 @@ mod tests {
               int8[2, 2] w = {1, 2, 3, 4},
               int8[] %9 = {0}
               >
-              uint8[N, 2] y = com.microsoft.QGemm <places: {operands: [0, 3], zeros: [2, 5], bias: 6, end: {scales: [1, 4, 7], zero: 8}}, transposed: [false, true], alpha: 1.0> (x, s, z, w, t, %9, , s, z)
+              uint8[N, 2] y = com.microsoft.QGemm <layout: {operands: [0, 3], zeros: [2, 5], bias: 6, end: {scales: [1, 4, 7], zero: 8}}, transposed: [false, true], alpha: 1.0> (x, s, z, w, t, %9, , s, z)
             dequantized integer product
               <
               int8[2, 2] w = {1, 2, 3, 4},
               float32[] t = {0.5},
               uint8[] z = {3}
               >
-              int32[N, 2] p = MatMulInteger <places: {operands: [0, 1], zeros: [2, 3], end: Sums}, transposed: [false, false], alpha: 1.0> (x, w, z)
+              int32[N, 2] p = MatMulInteger <layout: {operands: [0, 1], zeros: [2, 3], end: Sums}, transposed: [false, false], alpha: 1.0> (x, w, z)
               float32[N, 2] c = Cast <to: F32, saturate: true, toward: "Up"> (p)
               float32[] f = Mul (s, t)
               float32[N, 2] y = Mul (c, f)
@@ -309,7 +309,7 @@ mod tests {
               float32[] t = {0.5},
               uint8[] z = {3}
               >
-              float32[N, 2] y = com.microsoft.MatMulIntegerToFloat <places: {operands: [0, 1], zeros: [4, 5], end: {scales: [2, 3], bias: 6}}, transposed: [false, false], alpha: 1.0> (x, w, s, t, z)
+              float32[N, 2] y = com.microsoft.MatMulIntegerToFloat <layout: {operands: [0, 1], zeros: [4, 5], end: {scales: [2, 3], bias: 6}}, transposed: [false, false], alpha: 1.0> (x, w, s, t, z)
             bias of an integer product
               <
               int8[2, 2] w = {1, 2, 3, 4},
@@ -317,7 +317,7 @@ mod tests {
               uint8[] z = {3},
               float32[2] b = {1, 2}
               >
-              int32[N, 2] p = MatMulInteger <places: {operands: [0, 1], zeros: [2, 3], end: Sums}, transposed: [false, false], alpha: 1.0> (x, w, z)
+              int32[N, 2] p = MatMulInteger <layout: {operands: [0, 1], zeros: [2, 3], end: Sums}, transposed: [false, false], alpha: 1.0> (x, w, z)
               float32[N, 2] c = Cast <to: F32, saturate: true, toward: "Up"> (p)
               float32[] f = Mul (s, t)
               float32[N, 2] m = Mul (c, f)
@@ -329,14 +329,14 @@ mod tests {
               uint8[] z = {3},
               float32[2] b = {1, 2}
               >
-              float32[N, 2] y = com.microsoft.MatMulIntegerToFloat <places: {operands: [0, 1], zeros: [4, 5], end: {scales: [2, 3], bias: 6}}, transposed: [false, false], alpha: 1.0> (x, w, s, t, z, , b)
+              float32[N, 2] y = com.microsoft.MatMulIntegerToFloat <layout: {operands: [0, 1], zeros: [4, 5], end: {scales: [2, 3], bias: 6}}, transposed: [false, false], alpha: 1.0> (x, w, s, t, z, , b)
             dynamically quantized product
               <
               int8[2, 2] w = {1, 2, 3, 4},
               float32[] t = {0.5}
               >
               uint8[N, 2] q, float32[] s, uint8[] z = DynamicQuantizeLinear (x)
-              int32[N, 2] p = MatMulInteger <places: {operands: [0, 1], zeros: [2, 3], end: Sums}, transposed: [false, false], alpha: 1.0> (q, w, z)
+              int32[N, 2] p = MatMulInteger <layout: {operands: [0, 1], zeros: [2, 3], end: Sums}, transposed: [false, false], alpha: 1.0> (q, w, z)
               float32[N, 2] c = Cast <to: F32, saturate: true, toward: "Up"> (p)
               float32[] f = Mul (s, t)
               float32[N, 2] y = Mul (c, f)

@@ -7,7 +7,7 @@ use super::{FEATURE, Forest, LEAF, MISSING, Mode, Node, Number};
 
 /// Attributes of TreeEnsembleClassifier and TreeEnsembleRegressor, whose nodes have ids.
 #[derive(Debug, Default)]
-pub struct Labelled<T> {
+pub struct Labeled<T> {
     /// Tree of each node, and id of the node within the tree.
     pub trees: Vec<i64>,
     pub nodes: Vec<i64>,
@@ -48,7 +48,7 @@ pub struct Indexed<T> {
 const LENGTHS: &str = "has lists of different lengths";
 const ABSENT: &str = "has a node whose child does not exist";
 
-impl<T: Number> Labelled<T> {
+impl<T: Number> Labeled<T> {
     /// Builds the forest over `targets` targets or classes.
     pub fn build(self, targets: usize) -> Result<Forest<T>, &'static str> {
         let count = self.nodes.len();

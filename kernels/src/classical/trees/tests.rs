@@ -139,7 +139,7 @@ fn many_rows_are_shared_among_threads() {
 
 /// Returns a stump whose leaves, below 0.5 and above, have weights for the classes of `ids`.
 fn classes(ids: [i64; 2], weights: [f32; 2], base: &[f32], transform: Transform) -> Classify<f32> {
-    let trees = Labelled {
+    let trees = Labeled {
         trees: vec![0; 3],
         nodes: vec![0, 1, 2],
         modes: vec![Mode::LessOrEqual, Mode::Leaf, Mode::Leaf],
@@ -164,7 +164,7 @@ fn classes(ids: [i64; 2], weights: [f32; 2], base: &[f32], transform: Transform)
 }
 
 /// Returns the sums of the trees' weights for rows of one feature.
-fn sums(trees: Labelled<f32>, rows: &[f32]) -> Vec<f64> {
+fn sums(trees: Labeled<f32>, rows: &[f32]) -> Vec<f64> {
     let regress = Regress {
         forest: trees.build(1).unwrap(),
         targets: 1,
@@ -178,7 +178,7 @@ fn sums(trees: Labelled<f32>, rows: &[f32]) -> Vec<f64> {
 /// Returns the sums of trees whose second node has `second` as a child: the branch 0, or the leaf 2.
 fn first_node_sends_to(second: i64) -> Vec<f64> {
     let (branch, leaf) = (Mode::LessOrEqual, Mode::Leaf);
-    let trees = Labelled {
+    let trees = Labeled {
         trees: vec![7; 5],
         nodes: vec![4, 0, 1, 2, 3],
         modes: vec![branch, branch, leaf, leaf, leaf],
@@ -203,7 +203,7 @@ fn a_tree_is_what_its_first_node_leads_to() {
 
 #[test]
 fn nodes_may_be_listed_in_any_order() {
-    let trees = Labelled {
+    let trees = Labeled {
         trees: vec![0; 3],
         nodes: vec![2, 0, 1],
         modes: vec![Mode::Leaf, Mode::LessOrEqual, Mode::Leaf],

@@ -36,7 +36,7 @@ impl Row {
     }
 }
 
-/// A unit computes output pixels that are neighbours in a row.
+/// A unit computes output pixels that are neighbors in a row.
 ///
 /// Units beyond `count`, the pieces of all rows, end, and output pixels beyond the end of a row are not
 /// written. Rows of `x` beyond its height are not read; elements beyond its width are read as the first one.

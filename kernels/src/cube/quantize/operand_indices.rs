@@ -31,7 +31,7 @@ pub fn steps(operand: &CubeTensor) -> Vec<usize> {
     sizes.map(|(size, stride)| if *size == 1 { 0 } else { *stride }).collect()
 }
 
-/// Returns the axes of a result from the last one on. Neighbours are joined if all operands continue at the
+/// Returns the axes of a result from the last one on. Neighbors are joined if all operands continue at the
 /// same strides; an operand without strides is absent.
 pub fn axes(shape: &Shape, operands: [&[usize]; 3]) -> SequenceArg<Axis> {
     let mut joined: Vec<(usize, [usize; 3])> = Vec::new();

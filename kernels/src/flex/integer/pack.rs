@@ -187,7 +187,7 @@ impl Right {
                     }
                 }
                 for (sum, group) in sums.iter_mut().zip(out) {
-                    // Neighbours of 16 bits, then both.
+                    // Neighbors of 16 bits, then both.
                     let group = *group ^ unsigned;
                     let pairs = (group & 0x00ff_00ff) + (group >> 8 & 0x00ff_00ff);
                     let all = (pairs & 0xffff) as i32 + (pairs >> 16) as i32;

@@ -77,7 +77,7 @@ impl Taps {
             let near = x.clone().select(dim, Tensor::from_data(indices, (&device, DType::I32)));
             near * Tensor::from_data(weights, (&device, dtype))
         };
-        (0..self.count).map(tap).reduce(|sum, part| sum + part).expect("interpolation has neighbours")
+        (0..self.count).map(tap).reduce(|sum, part| sum + part).expect("interpolation has neighbors")
     }
 
     fn multiply<const D: usize>(&self, x: Tensor<D>, dim: usize) -> Tensor<D> {

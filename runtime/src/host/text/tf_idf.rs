@@ -51,8 +51,8 @@ fn all<K: Copy>(items: &[K], grams: Grams) -> impl Iterator<Item = Vec<K>> {
     spaced.flat_map(move |(length, step)| {
         let span = (length - 1).saturating_mul(step);
         (0..items.len().saturating_sub(span)).map(move |start| {
-            let places = (0..length).map(|at| items[start + at * step]);
-            places.collect()
+            let gram = (0..length).map(|at| items[start + at * step]);
+            gram.collect()
         })
     })
 }

@@ -50,7 +50,7 @@ fn the_path_that_was_given_is_named() {
     assert_eq!(
         messages,
         [
-            "`/data/other.onnx` differs from the compiled model `m.onnx`: it has 5 bytes, expected 0; export \
+            "`/data/other.onnx` differs from the compiled model `m.onnx`: its size in bytes is 5, expected 0; export \
              with the same exporter and opset, or compile again",
             "cannot read `/data`: it is a folder"
         ]

@@ -204,5 +204,5 @@ fn steering(graph: &GraphProto, opset: i64) -> Vec<String> {
     };
     let inputs = model.graph.body.inputs.iter();
     let inputs = inputs.map(|&id| &model.graph.values[id]);
-    inputs.filter(|value| value.place == Placement::Host).map(|value| value.name.clone()).collect()
+    inputs.filter(|value| value.placement == Placement::Host).map(|value| value.name.clone()).collect()
 }

@@ -13,8 +13,8 @@ const HEAD: f64 = 46.0;
 const CHARACTER: f64 = 6.7;
 /// Minimum width of a box that is drawn, in pixels.
 const MIN_BOX_WIDTH: f64 = 0.4;
-/// Colours of the operators that take the most time; the others share the last one.
-const COLOURS: [&str; 9] =
+/// Colors of the operators that take the most time; the others share the last one.
+const COLORS: [&str; 9] =
     ["#f2a65a", "#7fb069", "#6ca6c1", "#d7816a", "#b497c9", "#e6c84f", "#79b8a4", "#c98fa8", "#c9c5bc"];
 
 /// Draws the model above its modules, these above the modules in them, and nodes below, each as wide as its time. The
@@ -108,21 +108,21 @@ impl Picture<'_> {
                     let node = shown(&layer.node);
                     let short = node.rsplit('/').find(|part| !part.is_empty()).unwrap_or(&node);
                     let details = details(layer);
-                    self.draw(short, &details, self.colour(layer), left, layer.time, depth + 1);
+                    self.draw(short, &details, self.color(layer), left, layer.time, depth + 1);
                     left += layer.time;
                 }
             }
         }
     }
 
-    fn colour(&self, layer: &Layer) -> &'static str {
-        let place = self.operators.iter().position(|name| *name == layer.short_operator());
-        let place = place.unwrap_or(COLOURS.len()).min(COLOURS.len() - 1);
-        COLOURS[place]
+    fn color(&self, layer: &Layer) -> &'static str {
+        let index = self.operators.iter().position(|name| *name == layer.short_operator());
+        let index = index.unwrap_or(COLORS.len()).min(COLORS.len() - 1);
+        COLORS[index]
     }
 
     /// Draws a box with the part of its name that fits. A tooltip contains the full name.
-    fn draw(&mut self, name: &str, details: &str, colour: &str, left: f64, time: f64, depth: usize) {
+    fn draw(&mut self, name: &str, details: &str, color: &str, left: f64, time: f64, depth: usize) {
         let (x, width) = (left * self.scale, time * self.scale);
         if width < MIN_BOX_WIDTH {
             return;
@@ -133,7 +133,7 @@ impl Picture<'_> {
         let height = ROW - 1.0;
         self.boxes.push_str(&format!(
             "<g><title>{}{}&#10;{time:.3} ms, {share:.1} %</title><rect x=\"{x:.2}\" y=\"{y}\" \
-             width=\"{:.2}\" height=\"{height}\" rx=\"2\" fill=\"{colour}\"/>",
+             width=\"{:.2}\" height=\"{height}\" rx=\"2\" fill=\"{color}\"/>",
             escaped(name),
             escaped(details),
             (width - 0.5).max(MIN_BOX_WIDTH),
@@ -154,18 +154,18 @@ fn details(layer: &Layer) -> String {
     format!("\n{node}\n{operator} {}{speed}", operands.join(" x "))
 }
 
-/// Returns the operators with their colours and shares, and the height of the list.
+/// Returns the operators with their colors and shares, and the height of the list.
 fn legend(operators: &[(String, f64, usize)], total: f64) -> (String, f64) {
     let mut text = String::new();
     let (mut x, mut y) = (0.0, 0.0);
-    let own = COLOURS.len() - 1;
+    let own = COLORS.len() - 1;
     let mut entries: Vec<(String, f64)> =
         operators.iter().take(own).map(|(name, time, _)| (shown(name), *time)).collect();
     let others: f64 = operators.iter().skip(own).map(|(_, time, _)| time).sum();
     if operators.len() > own {
         entries.push(("others".to_owned(), others));
     }
-    for ((name, time), colour) in entries.iter().zip(COLOURS) {
+    for ((name, time), color) in entries.iter().zip(COLORS) {
         let share = if total > 0.0 { 100.0 * time / total } else { 0.0 };
         let label = format!("{name} {share:.1} %");
         let width = 34.0 + label.chars().count() as f64 * CHARACTER;
@@ -173,7 +173,7 @@ fn legend(operators: &[(String, f64, usize)], total: f64) -> (String, f64) {
             (x, y) = (0.0, y + ROW);
         }
         text.push_str(&format!(
-            "<rect x=\"{x}\" y=\"{y}\" width=\"12\" height=\"12\" rx=\"2\" fill=\"{colour}\"/>\
+            "<rect x=\"{x}\" y=\"{y}\" width=\"12\" height=\"12\" rx=\"2\" fill=\"{color}\"/>\
              <text x=\"{}\" y=\"{}\">{}</text>\n",
             x + 17.0,
             y + 10.0,

@@ -146,7 +146,7 @@ fn ask_for_results(
     match ask::<Reloaded>(&ready.program, request, None, limit, &messages)? {
         Outcome::Answer(Reloaded { results }) => {
             if results.len() != count {
-                bail!("found {} results, expected {count}", results.len());
+                bail!("the number of results is {}, expected {count}", results.len());
             }
             Ok(results)
         }

@@ -63,7 +63,7 @@ pub fn constants(path: &Path, options: &Options) -> Result<(Vec<Constant>, Files
 
 impl Constant {
     /// Returns the index of the file in which the constant starts, and the offset there, in bytes.
-    pub fn place(&self) -> (usize, usize) {
+    pub fn start(&self) -> (usize, usize) {
         self.weight.parts.first().map_or((0, 0), |part| (part.file, part.start))
     }
 

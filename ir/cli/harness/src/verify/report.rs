@@ -162,7 +162,8 @@ impl Report {
         if let Some(summary) = Cost::summary(costs) {
             anstream::println!("{summary}");
         }
-        anstream::println!("{matching} of {total} models match{rest}");
+        let verb = if matching == 1 { "matches" } else { "match" };
+        anstream::println!("{matching} of {} {verb}{rest}", style::count(total, "model"));
     }
 
     /// Returns `true` if all models match or, with `at_least`, if that many match and the others are unsupported or

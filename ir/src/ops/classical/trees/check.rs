@@ -15,7 +15,7 @@ const MODES: [&str; 7] =
 
 /// Returns the number of features that trees of versions 1 to 4 require. Their nodes are identified by their ids.
 /// Returns 0 for trees that are too large to check.
-pub fn labelled(
+pub fn labeled(
     a: &Attributes<'_>,
     [weight_trees, weight_nodes, weight_targets]: [&str; 3],
     sizes: [usize; 2],
@@ -30,9 +30,9 @@ pub fn labelled(
     let features = list("nodes_featureids")?;
     let modes = a.strings("nodes_modes")?.unwrap_or_default();
     let names: Vec<(i64, i64)> = trees.into_iter().zip(numbers).collect();
-    let mut places = BTreeMap::new();
+    let mut indices = BTreeMap::new();
     for (at, &(tree, number)) in names.iter().enumerate() {
-        if places.insert((tree, number), at).is_some() {
+        if indices.insert((tree, number), at).is_some() {
             return Err(broken(format!("node {number} of tree {tree} is defined twice")));
         }
     }
@@ -51,7 +51,7 @@ pub fn labelled(
         }
         let child = |child: i64| {
             let absent = || broken(format!("{} refers to missing node {child}", node()));
-            places.get(&(tree, child)).copied().ok_or_else(absent)
+            indices.get(&(tree, child)).copied().ok_or_else(absent)
         };
         ways.push([Some(child(yes)?), Some(child(no)?)]);
         needed = needed.max(feature_of(feature, &node)?);
@@ -60,7 +60,7 @@ pub fn labelled(
         return Err(broken(format!("node {number} of tree {tree} is part of a cycle")));
     }
     let leaves = list(weight_trees)?.into_iter().zip(list(weight_nodes)?);
-    if let Some((tree, number)) = leaves.into_iter().find(|leaf| !places.contains_key(leaf)) {
+    if let Some((tree, number)) = leaves.into_iter().find(|leaf| !indices.contains_key(leaf)) {
         let message = format!("a weight refers to missing node {number} of tree {tree}");
         return Err(broken(message));
     }
@@ -87,11 +87,11 @@ pub fn indexed(a: &Attributes<'_>, sizes: [usize; 2], targets: usize) -> Result<
     for (at, &feature) in list("nodes_featureids")?.iter().enumerate() {
         needed = needed.max(feature_of(feature, &|| format!("node {at}"))?);
     }
-    let place = |place: i64, count: usize| usize::try_from(place).ok().filter(|&at| at < count);
+    let checked_index = |index: i64, count: usize| usize::try_from(index).ok().filter(|&at| at < count);
     let way = |at: usize, child: i64, leaf: i64| {
         let (what, most) = if leaf == 0 { ("node", count) } else { ("leaf", leaves) };
         let absent = || broken(format!("node {at} refers to missing {what} {child}"));
-        let found = place(child, most).ok_or_else(absent)?;
+        let found = checked_index(child, most).ok_or_else(absent)?;
         Ok::<_, Problem>((leaf == 0).then_some(found))
     };
     let mut ways = Vec::new();
@@ -103,7 +103,7 @@ pub fn indexed(a: &Attributes<'_>, sizes: [usize; 2], targets: usize) -> Result<
         return Err(broken(format!("node {at} is part of a cycle")));
     }
     let roots = list("tree_roots")?;
-    if let Some(root) = roots.iter().find(|&&root| place(root, count).is_none()) {
+    if let Some(root) = roots.iter().find(|&&root| checked_index(root, count).is_none()) {
         return Err(broken(format!("`tree_roots` refers to missing node {root}")));
     }
     in_range(&list("leaf_targetids")?, targets)?;

@@ -25,7 +25,7 @@ attributes!(struct Form { variant, lists, optional });
 type Source<'a> = (&'static str, &'a [&'a str]);
 
 /// Reads the lists of versions 1 to 4; the last parameters name the lists of the leaves' weights.
-pub fn labelled(
+pub fn labeled(
     a: &Attributes<'_>,
     [trees, nodes, targets]: [&str; 3],
     weights: [&str; 2],
@@ -44,7 +44,7 @@ pub fn labelled(
         ("weight_targets", &[targets]),
         ("weights", &weights),
     ];
-    Form::read(a, "Labelled", &lists, &[("missing", "nodes_missing_value_tracks_true")])
+    Form::read(a, "Labeled", &lists, &[("missing", "nodes_missing_value_tracks_true")])
 }
 
 /// Reads the lists of version 5.

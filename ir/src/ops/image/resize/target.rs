@@ -26,8 +26,8 @@ attributes!(
 );
 
 impl Policy {
-    /// Returns the size of axis `axes[place]`, as the kernels compute it, if the aspect ratio is kept.
-    pub fn kept(self, x: &TensorType, axes: &[usize], sizes: &[Dim], place: usize) -> Option<Dim> {
+    /// Returns the size of axis `axes[index]`, as the kernels compute it, if the aspect ratio is kept.
+    pub fn kept(self, x: &TensorType, axes: &[usize], sizes: &[Dim], index: usize) -> Option<Dim> {
         let input = |axis: &usize| x.shape.get(*axis)?.fixed().map(|size| size as f32);
         let scales = axes.iter().zip(sizes);
         let scales = scales.map(|(axis, size)| Some(size.fixed()? as f32 / input(axis)?));
@@ -36,7 +36,7 @@ impl Policy {
             Policy::NotLarger => scales.into_iter().fold(f32::INFINITY, f32::min),
             _ => scales.into_iter().fold(0.0, f32::max),
         };
-        Some(Dim::from((scale * input(axes.get(place)?)? + 0.5) as i64))
+        Some(Dim::from((scale * input(axes.get(index)?)? + 0.5) as i64))
     }
 }
 
@@ -104,8 +104,8 @@ impl Target {
         let stays: Vec<bool> = axes
             .iter()
             .enumerate()
-            .map(|(place, &axis)| match &*self {
-                Target::Scales(scales) => scales.get(place) == Some(&1.0),
+            .map(|(index, &axis)| match &*self {
+                Target::Scales(scales) => scales.get(index) == Some(&1.0),
                 Target::Sizes(_) => x.shape.get(axis) == y.shape.get(axis),
                 Target::HostScales(_) | Target::HostSizes(_) => false,
             })

@@ -20,13 +20,13 @@ use crate::types::{Shape, TensorType};
 /// A convolution whose result is the accumulators, or integers of another scale.
 #[derive(Debug)]
 struct Conv {
-    places: InputLayout,
+    layout: InputLayout,
     window: Window,
     groups: i64,
     channels_last: bool,
 }
 
-attributes!(struct Conv { places, window, groups, channels_last });
+attributes!(struct Conv { layout, window, groups, channels_last });
 
 pub fn conv(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     read(a, INTEGER, false)
@@ -42,24 +42,24 @@ pub fn quantized_conv_of_microsoft(a: &Attributes<'_>) -> Result<Rc<dyn Operator
 
 /// Returns QLinearConv with this window.
 pub fn between_scales(window: Window, groups: i64) -> Rc<dyn Operator> {
-    Rc::new(Conv { places: WITH_BIAS, window, groups, channels_last: false })
+    Rc::new(Conv { layout: WITH_BIAS, window, groups, channels_last: false })
 }
 
 const WITH_BIAS: InputLayout = InputLayout { bias: Some(8), ..QUANTIZED };
 
-fn read(a: &Attributes<'_>, places: InputLayout, channels_last: bool) -> Result<Rc<dyn Operator>, Problem> {
-    Ok(Rc::new(Conv { places, window: Window::read(a)?, groups: a.int_or("group", 1)?, channels_last }))
+fn read(a: &Attributes<'_>, layout: InputLayout, channels_last: bool) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(Conv { layout, window: Window::read(a)?, groups: a.int_or("group", 1)?, channels_last }))
 }
 
 impl Operator for Conv {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
-        let (mut x, weight, result) = self.places.types(cx)?;
+        let (mut x, weight, result) = self.layout.types(cx)?;
         x.shape = channels::first(&x.shape, self.channels_last);
         let window = self.resolve(&x, &weight)?;
         let filter = Filter { x: &x, weight: &weight, groups: self.groups, transposed: false };
-        filter.check(cx, &self.window, self.places.bias.unwrap_or(usize::MAX))?;
+        filter.check(cx, &self.window, self.layout.bias.unwrap_or(usize::MAX))?;
         let channels_of = weight.shape.first().cloned().unwrap_or_default();
-        for factor in self.places.factors(1) {
+        for factor in self.layout.factors(1) {
             check_factor(cx, factor, (&channels_of, "output channels"))?;
         }
         let mut shape: Shape = x.shape.iter().take(1).cloned().collect();
@@ -73,7 +73,7 @@ impl Operator for Conv {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        let [input, filter] = self.places.operands;
+        let [input, filter] = self.layout.operands;
         let (mut x, weight) = (cx.tensor_type(input)?.clone(), cx.tensor_type(filter)?.clone());
         x.shape = channels::first(&x.shape, self.channels_last);
         let spatial = x.shape.get(2..).unwrap_or_default().to_vec();
@@ -85,14 +85,14 @@ impl Operator for Conv {
         }
         let window = window.emit(cx, &spatial);
         let zeros =
-            self.places.zeros.map(|zero| if is_zero(cx, zero) { Ok(code!(None)) } else { cx.optional(zero) });
+            self.layout.zeros.map(|zero| if is_zero(cx, zero) { Ok(code!(None)) } else { cx.optional(zero) });
         let [x_zero, weight_zero] = zeros;
         let (x_zero, weight_zero) = (x_zero?, weight_zero?);
         let rank = x.rank();
         let x = channels::transposed_first(cx.tensor(input)?, rank, self.channels_last);
         let (weight, groups) = (filters(cx, filter)?, Literal::i64_unsuffixed(self.groups));
         let axes = spatial.len();
-        let ended = self.places.ended(cx, 1, [Side::Last; 3], 1.0)?;
+        let ended = self.layout.ended(cx, 1, [Side::Last; 3], 1.0)?;
         let y = match ended {
             Ended::Quantized { bias, to } => {
                 let function = format_ident!("qlinear_conv{axes}d");
@@ -140,8 +140,8 @@ mod tests {
             expect![[r#"
                 g (uint8[n, 2, 9] x, int8[4, 2, 3] w, float32[] s, uint8[] z, int8[] o) => (int32[n, 4, 4] y, int8[n, 4, 9] q)
                 {
-                    int32[n, 4, 4] y = ConvInteger <places: {operands: [0, 1], zeros: [2, 3], end: Sums}, window: {strides: [2], padding: Explicit}, groups: 1> (x, w, z)
-                    int8[n, 4, 9] q = QLinearConv <places: {operands: [0, 3], zeros: [2, 5], bias: 8, end: {scales: [1, 4, 6], zero: 7}}, window: {pads: [1, 1], padding: Explicit}, groups: 1> (x, s, z, w, s, o, s, o)
+                    int32[n, 4, 4] y = ConvInteger <layout: {operands: [0, 1], zeros: [2, 3], end: Sums}, window: {strides: [2], padding: Explicit}, groups: 1> (x, w, z)
+                    int8[n, 4, 9] q = QLinearConv <layout: {operands: [0, 3], zeros: [2, 5], bias: 8, end: {scales: [1, 4, 6], zero: 7}}, window: {pads: [1, 1], padding: Explicit}, groups: 1> (x, s, z, w, s, o, s, o)
                 }
             "#]],
         );

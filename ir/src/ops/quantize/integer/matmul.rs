@@ -20,12 +20,12 @@ use crate::types::Shape;
 /// A product whose result is the accumulators, floats, or integers of another scale.
 #[derive(Debug)]
 pub struct MatMul {
-    places: InputLayout,
+    layout: InputLayout,
     transposed: [bool; 2],
     alpha: f32,
 }
 
-attributes!(struct MatMul { places, transposed, alpha });
+attributes!(struct MatMul { layout, transposed, alpha });
 
 /// A product with floats that are quantized in each call.
 #[derive(Debug)]
@@ -72,24 +72,24 @@ pub fn gemm(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         End::Float { scales: [1, 4], bias: None }
     };
     Ok(Rc::new(MatMul {
-        places: InputLayout { bias: Some(6), end, ..QUANTIZED },
+        layout: InputLayout { bias: Some(6), end, ..QUANTIZED },
         transposed: [a.flag("transA", false)?, a.flag("transB", false)?],
         alpha: a.float_or("alpha", 1.0)?,
     }))
 }
 
-fn read(places: InputLayout) -> Result<Rc<dyn Operator>, Problem> {
-    Ok(Rc::new(plain(places)))
+fn read(layout: InputLayout) -> Result<Rc<dyn Operator>, Problem> {
+    Ok(Rc::new(plain(layout)))
 }
 
-fn plain(places: InputLayout) -> MatMul {
-    MatMul { places, transposed: [false; 2], alpha: 1.0 }
+fn plain(layout: InputLayout) -> MatMul {
+    MatMul { layout, transposed: [false; 2], alpha: 1.0 }
 }
 
 impl MatMul {
     /// Returns the type and the sizes of the result.
     pub fn result(&self, cx: &mut Infer<'_>) -> Result<(DType, Shape), Problem> {
-        let (mut left, mut right, result) = self.places.types(cx)?;
+        let (mut left, mut right, result) = self.layout.types(cx)?;
         right.dtype = left.dtype;
         for (operand, transposed) in [&mut left, &mut right].into_iter().zip(self.transposed) {
             if transposed {
@@ -98,20 +98,20 @@ impl MatMul {
         }
         let shape = product(cx, &left, &right)?;
         if let [.., rows, _] = left.shape.as_slice() {
-            for factor in self.places.factors(0) {
+            for factor in self.layout.factors(0) {
                 check_factor(cx, factor, (rows, "rows"))?;
             }
         }
         if let [.., _, columns] = right.shape.as_slice() {
-            for factor in self.places.factors(1) {
+            for factor in self.layout.factors(1) {
                 check_factor(cx, factor, (columns, "columns"))?;
             }
         }
-        let float = match self.places.end {
+        let float = match self.layout.end {
             End::Float { bias, .. } => bias,
             End::Sums | End::Quantized { .. } => None,
         };
-        let biases = [self.places.bias, float].into_iter().flatten();
+        let biases = [self.layout.bias, float].into_iter().flatten();
         for bias in biases.filter(|&bias| cx.has(bias)) {
             sizes::broadcasts("the bias", &cx.tensor(bias)?, &shape)?;
         }
@@ -127,7 +127,7 @@ impl Operator for MatMul {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        let [left, other] = self.places.operands;
+        let [left, other] = self.layout.operands;
         let ranks = [cx.tensor_type(left)?.burn_rank(), cx.tensor_type(other)?.burn_rank()];
         let factor = |input: usize, transposed: bool| {
             let mut shape = cx.tensor_type(input)?.shape.clone();
@@ -141,17 +141,17 @@ impl Operator for MatMul {
             cx.may_fail();
         }
         let sides = [Side::Before(ranks[0].saturating_sub(2)), Side::Last];
-        let zeros = zeros(cx, self.places.zeros, ranks, sides)?;
+        let zeros = zeros(cx, self.layout.zeros, ranks, sides)?;
         let a = cx.tensor(left)?;
         let a = if self.transposed[0] { code!(#a.transpose()) } else { a };
         let b = right_matrix(cx, other, self.transposed[1])?;
         let rank = cx.output_tensor(0)?.burn_rank();
         let dimension = Literal::usize_unsuffixed(rank);
         let rows = Side::Before(rank.saturating_sub(2));
-        let added = if self.places.bias.is_some() { Side::Last } else { rows };
+        let added = if self.layout.bias.is_some() { Side::Last } else { rows };
         let sides = [rows, Side::Last, added];
         let zeros = code!((#(#zeros),*));
-        Ok(match self.places.ended(cx, rank, sides, self.alpha)? {
+        Ok(match self.layout.ended(cx, rank, sides, self.alpha)? {
             Ended::Sums => code! {
                 ops::quantize::matmul_integer::<_, _, #dimension>(#a, #b, #zeros)
             },
@@ -211,8 +211,8 @@ mod tests {
                     int8[] u = {0}
                 >
                 {
-                    int32[n, 2, 4] y = MatMulInteger <places: {operands: [0, 1], zeros: [2, 3], end: Sums}, transposed: [false, false], alpha: 1.0> (a, b, z)
-                    uint8[n, 2, 4] q = QLinearMatMul <places: {operands: [0, 3], zeros: [2, 5], end: {scales: [1, 4, 6], zero: 7}}, transposed: [false, false], alpha: 1.0> (a, s, z, b, s, u, s, z)
+                    int32[n, 2, 4] y = MatMulInteger <layout: {operands: [0, 1], zeros: [2, 3], end: Sums}, transposed: [false, false], alpha: 1.0> (a, b, z)
+                    uint8[n, 2, 4] q = QLinearMatMul <layout: {operands: [0, 3], zeros: [2, 5], end: {scales: [1, 4, 6], zero: 7}}, transposed: [false, false], alpha: 1.0> (a, s, z, b, s, u, s, z)
                 }
             "#]],
         );

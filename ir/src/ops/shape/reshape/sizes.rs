@@ -1,7 +1,7 @@
 //! Sizes of results of reshaping.
 
 use super::split_at;
-use crate::diagnostics::{Problem, Topic};
+use crate::diagnostics::{Problem, Topic, counted};
 use crate::dim::Dim;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
@@ -43,8 +43,9 @@ pub(super) fn to(
             if let (Some(have), Some(want)) = (x.count(), total.and_then(|total| total.fixed()))
                 && have != want
             {
+                let want = counted(want, "elements");
                 return Err(Problem::new(format!(
-                    "{x} cannot be reshaped to {}: expected {want} elements, found {have}",
+                    "{x} cannot be reshaped to {}: expected {want}, found {have}",
                     sizes::Sizes(&shape)
                 )));
             }

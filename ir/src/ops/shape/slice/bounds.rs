@@ -55,7 +55,7 @@ impl Bounds {
     pub fn span(&self, size: &Dim) -> Option<Span> {
         let start = match self.limited(size) {
             Some((start, _)) => Dim::from(start),
-            None => place(&self.start, size)?,
+            None => normalized(&self.start, size)?,
         };
         (self.step > 0).then_some(Span { start, length: self.size(size)?, step: self.step })
     }
@@ -76,23 +76,23 @@ impl Bounds {
         let length = match self.start.number() {
             Some(start @ ..0) if self.is_open() => size.smaller(&Dim::from(start.checked_neg()?))?,
             _ => {
-                let end = place(&self.end, size)?.smaller(size)?;
-                end.sub(&place(&self.start, size)?)?.larger(&zero)?
+                let end = normalized(&self.end, size)?.smaller(size)?;
+                end.sub(&normalized(&self.start, size)?)?.larger(&zero)?
             }
         };
         length.add(&step)?.sub(&1.into())?.div(&step)
     }
 
-    /// Returns the positions that are kept, in order, if they are known.
-    pub fn places(&self, size: &Dim) -> Option<Vec<usize>> {
+    /// Returns the indices of the elements that are kept, in order, if they are known.
+    pub fn indices(&self, size: &Dim) -> Option<Vec<usize>> {
         let largest = i64::try_from(broadcast::MAX_KNOWN_ELEMENTS).ok()?;
         let (mut at, end) = self.limited(size).filter(|_| size.number() <= Some(largest))?;
-        let mut places = Vec::new();
+        let mut indices = Vec::new();
         while (self.step > 0 && at < end) || (self.step < 0 && at > end) {
-            places.push(usize::try_from(at).ok()?);
+            indices.push(usize::try_from(at).ok()?);
             at = at.checked_add(self.step)?;
         }
-        Some(places)
+        Some(indices)
     }
 
     /// Returns start and end limited to the axis, if all are numbers.
@@ -150,7 +150,7 @@ impl Bounds {
 }
 
 /// Returns the bound counted from the start of the axis, not limited to its end.
-fn place(at: &Dim, size: &Dim) -> Option<Dim> {
+fn normalized(at: &Dim, size: &Dim) -> Option<Dim> {
     let zero = Dim::default();
     match at.compare(&zero) {
         _ if at.number().is_some_and(|at| at >= FAR) => Some(size.clone()),
@@ -208,14 +208,14 @@ mod tests {
 
     #[test]
     fn known_sizes_are_cut_exactly() {
-        let places = |start: i64, end: i64, step| {
+        let indices = |start: i64, end: i64, step| {
             let (start, end) = (start.into(), end.into());
-            Bounds { start, end, step }.places(&5.into())
+            Bounds { start, end, step }.indices(&5.into())
         };
-        assert_eq!(places(3, 100, 1), Some(vec![3, 4]));
-        assert_eq!(places(-1, i64::MIN, -2), Some(vec![4, 2, 0]));
-        assert_eq!(places(4, 1, -1), Some(vec![4, 3, 2]));
-        assert_eq!(places(2, 2, 1), Some(vec![]));
-        assert_eq!(places(-9, i64::MIN, -1), Some(vec![0]));
+        assert_eq!(indices(3, 100, 1), Some(vec![3, 4]));
+        assert_eq!(indices(-1, i64::MIN, -2), Some(vec![4, 2, 0]));
+        assert_eq!(indices(4, 1, -1), Some(vec![4, 3, 2]));
+        assert_eq!(indices(2, 2, 1), Some(vec![]));
+        assert_eq!(indices(-9, i64::MIN, -1), Some(vec![0]));
     }
 }

@@ -6,7 +6,7 @@ use proc_macro2::Literal;
 
 use super::{bins, options, parts};
 use crate::attributes::{Attributes, attributes};
-use crate::diagnostics::Problem;
+use crate::diagnostics::{Problem, counted};
 use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
@@ -42,7 +42,8 @@ impl Operator for Stft {
         let rest = frame.as_ref().and_then(|frame| size.sub(frame));
         let count = rest.zip(step).and_then(|(rest, step)| rest.div(&step)?.add(&Dim::from(1)));
         if let (Some(..1), Some(frame)) = (count.as_ref().and_then(Dim::number), &frame) {
-            return Err(Problem::expected("the signal", x, format_args!("at least {frame} samples")));
+            let expected = format!("at least {}", counted(frame, "samples"));
+            return Err(Problem::expected("the signal", x, expected));
         }
         let count = cx.dim_or_fresh(count, "frames");
         let outputs = cx.dim_or_fresh(outputs, "bins");

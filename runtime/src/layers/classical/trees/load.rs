@@ -2,7 +2,7 @@
 
 use alloc::{string::String, vec::Vec};
 use onnx_embed_kernels::fault::fail;
-use onnx_embed_kernels::trees::{Forest, Indexed, Labelled, Mode, Number};
+use onnx_embed_kernels::trees::{Forest, Indexed, Labeled, Mode, Number};
 
 use crate::host::Scalar;
 use crate::weights::Weights;
@@ -11,7 +11,7 @@ use crate::weights::Weights;
 #[derive(Clone, Copy, Debug)]
 pub enum Trees<'a> {
     /// Nodes that are identified by the number of their tree and their own number.
-    Labelled {
+    Labeled {
         trees: &'a str,
         nodes: &'a str,
         modes: &'a str,
@@ -53,14 +53,14 @@ impl Trees<'_> {
         let ints = |name| source.array::<i64>(name).into_data();
         let numbers = |name| source.array::<T>(name).into_data();
         let (name, weights, weight_targets) = match self {
-            Trees::Labelled { modes, weights, weight_targets, .. }
+            Trees::Labeled { modes, weights, weight_targets, .. }
             | Trees::Indexed { modes, weights, weight_targets, .. } => {
                 (modes, numbers(weights), ints(weight_targets))
             }
         };
         let leaves = Leaves { targets: weight_targets.clone(), weights: weights.clone() };
         let forest = match self {
-            Trees::Labelled {
+            Trees::Labeled {
                 trees,
                 nodes,
                 modes,
@@ -72,7 +72,7 @@ impl Trees<'_> {
                 weight_trees,
                 weight_nodes,
                 ..
-            } => Labelled {
+            } => Labeled {
                 trees: ints(trees),
                 nodes: ints(nodes),
                 modes: named(source, modes),

@@ -42,7 +42,7 @@ fn load(node: i64, of: i64, mode: &str) -> Result<TreeRegressor, String> {
         ("weight", ElementType::Float32, 1.5f32.to_le_bytes().to_vec()),
         ("mode", ElementType::String, text),
     ]);
-    let trees = Trees::Labelled {
+    let trees = Trees::Labeled {
         trees: "zero",
         nodes: "node",
         modes: "mode",

@@ -24,11 +24,11 @@ pub struct Noise<'p> {
     pub recording: &'p Path,
 }
 
-/// Number of runs with other roundings, with optimisations and without them each.
+/// Number of runs with other roundings, with optimizations and without them each.
 const TIMES: u64 = 4;
 
 impl Noise<'_> {
-    /// Returns ONNX Runtime's results for a changed file that it runs: with other roundings, and without optimisations.
+    /// Returns ONNX Runtime's results for a changed file that it runs: with other roundings, and without optimizations.
     pub fn answers(&self, change: &Change) -> Result<Vec<Recording>> {
         let folder = change.folder.join("noise");
         if !folder.exists() {

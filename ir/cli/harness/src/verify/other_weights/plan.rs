@@ -46,7 +46,7 @@ impl ChangePlan {
             changes: Vec::new(),
             free: BTreeSet::new(),
         };
-        let mut places = HashMap::new();
+        let mut indices = HashMap::new();
         let mut free = Vec::new();
         for (storage, (weights, _)) in STORAGES.into_iter().enumerate() {
             let options = Options { weights, ..options.clone() };
@@ -55,7 +55,7 @@ impl ChangePlan {
             let mut groups = [Vec::new(), Vec::new()];
             for constant in constants {
                 let group = &mut groups[usize::from(constant.is_fixed)];
-                group.push(*places.entry(constant.place()).or_insert_with(|| {
+                group.push(*indices.entry(constant.start()).or_insert_with(|| {
                     plan.constants.push(constant);
                     plan.constants.len() - 1
                 }));

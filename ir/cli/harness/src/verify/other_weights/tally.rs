@@ -151,7 +151,7 @@ enum Difference {
     Wrong(String),
 }
 
-/// Compares outputs with the results with and without optimisations. If both differ, also compares them with those for
+/// Compares outputs with the results with and without optimizations. If both differ, also compares them with those for
 /// other roundings and with double precision.
 fn difference(
     found: &Values,
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(judged(1.0, &unasked, Values::new()), None);
         assert_eq!(judged(1.1, &unasked, Values::new()), None);
         let text = "output `y` is 1.300000e0 at [0], expected 1.000000e0; \
-                    1 of 1 elements exceed the tolerance (relative error 1.8e-1)";
+                    elements beyond the tolerance: 1 of 1 (relative error 1.8e-1)";
         let wrong = Some(Difference::Wrong(text.to_owned()));
         let unstable = Some(Difference::Unstable(text.to_owned()));
         let none = || Ok(Vec::new());

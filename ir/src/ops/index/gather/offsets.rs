@@ -1,4 +1,4 @@
-//! Positions of known indices.
+//! Offsets of the elements at known indices.
 
 use crate::ops::broadcast;
 
@@ -10,41 +10,41 @@ pub(super) struct Run {
 
 impl Run {
     pub fn of(indices: &[i64], size: Option<usize>) -> Option<Run> {
-        let place = |&index: &i64| {
+        let normalized = |&index: &i64| {
             if index < 0 {
                 size?.checked_sub(usize::try_from(index.unsigned_abs()).ok()?)
             } else {
                 usize::try_from(index).ok()
             }
         };
-        let start = indices.first().and_then(place)?;
-        let follow = |(at, index)| place(index) == Some(start + at);
+        let start = indices.first().and_then(normalized)?;
+        let follow = |(at, index)| normalized(index) == Some(start + at);
         let run = indices.iter().enumerate().all(follow);
         run.then_some(Run { start, length: indices.len() })
     }
 }
 
-/// Returns the positions of the elements at indices along an axis.
-pub(super) fn places(from: &[usize], axis: usize, indices: &[i64]) -> Option<Vec<usize>> {
+/// Returns the offsets of the elements at indices along an axis.
+pub(super) fn offsets(from: &[usize], axis: usize, indices: &[i64]) -> Option<Vec<usize>> {
     let size = *from.get(axis)?;
     let outer = from.iter().take(axis).product::<usize>();
     let inner = from.iter().skip(axis + 1).product::<usize>();
     if outer > broadcast::MAX_KNOWN_ELEMENTS {
         return None;
     }
-    let mut places = Vec::new();
+    let mut offsets = Vec::new();
     for row in 0..outer {
         for &index in indices {
             let index = if index < 0 { index.checked_add(i64::try_from(size).ok()?)? } else { index };
             let index = usize::try_from(index).ok().filter(|&index| index < size)?;
             let start = (row * size + index) * inner;
-            places.extend(start..start + inner);
+            offsets.extend(start..start + inner);
         }
-        if places.len() > broadcast::MAX_KNOWN_ELEMENTS {
+        if offsets.len() > broadcast::MAX_KNOWN_ELEMENTS {
             return None;
         }
     }
-    Some(places)
+    Some(offsets)
 }
 
 #[cfg(test)]

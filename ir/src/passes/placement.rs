@@ -12,61 +12,61 @@ use demand::Demand;
 /// Decides the placement of every value. Strings are on the host. An input of the model is on the host if only the host
 /// needs it. A node runs on the host if all its inputs except constants are on the host and its results are small or
 /// needed on the host.
-pub fn place(graph: &mut Graph) {
+pub fn assign(graph: &mut Graph) {
     let demand = Demand::of(graph);
     let outputs: BTreeSet<ValueId> = graph.body.outputs.iter().copied().collect();
     for &id in &graph.body.inputs {
         let wanted = demand.host.contains(&id) && !demand.device.contains(&id);
         let tensor = matches!(graph.values[id].ty, Some(Type::Tensor(_)));
         if (tensor && wanted && !outputs.contains(&id)) || is_string(&graph.values, id) {
-            graph.values[id].place = Placement::Host;
+            graph.values[id].placement = Placement::Host;
         }
     }
-    assign(&mut graph.body, &mut graph.values, &demand);
+    assign_block(&mut graph.body, &mut graph.values, &demand);
 }
 
 /// Maximum number of elements of results that stay on the host with the values from which they are computed. Larger
 /// results do only if the host needs them.
 const MAX_HOST_ELEMENTS: usize = 64;
 
-fn assign(block: &mut Block, values: &mut Values, demand: &Demand) {
+fn assign_block(block: &mut Block, values: &mut Values, demand: &Demand) {
     for node in &mut block.nodes {
         match node.operator.flow() {
             None => {}
             Some(Flow::Branches) => {
                 for (_, inner) in &mut node.blocks {
-                    assign(inner, values, demand);
+                    assign_block(inner, values, demand);
                 }
                 for (at, output) in node.outputs.iter().enumerate() {
                     let results = node.blocks.iter().filter_map(|(_, inner)| inner.outputs.get(at));
                     let results: Vec<ValueId> = results.copied().collect();
-                    place_result(*output, &results, values, demand);
+                    assign_result(*output, &results, values, demand);
                 }
             }
             Some(Flow::Once) => {
                 for (_, inner) in &mut node.blocks {
-                    assign(inner, values, demand);
+                    assign_block(inner, values, demand);
                 }
             }
             Some(Flow::Iterations(iterations)) => assign_iterations(node, iterations, values, demand),
         }
         if runs_on_host(node, values, demand) {
-            node.place = Placement::Host;
+            node.placement = Placement::Host;
             for &id in node.outputs.iter().flatten() {
-                values[id].place = Placement::Host;
+                values[id].placement = Placement::Host;
             }
         }
     }
 }
 
-/// Places a result of control flow on the host if each block has its result on the host.
-fn place_result(output: Option<ValueId>, results: &[ValueId], values: &mut Values, demand: &Demand) {
+/// Assigns a result of control flow to the host if each block has its result on the host.
+fn assign_result(output: Option<ValueId>, results: &[ValueId], values: &mut Values, demand: &Demand) {
     let Some(output) = output else { return };
     let wanted =
-        demand.host.contains(&output) || results.iter().any(|&id| values[id].place == Placement::Host);
+        demand.host.contains(&output) || results.iter().any(|&id| values[id].placement == Placement::Host);
     let tensor = matches!(values[output].ty, Some(Type::Tensor(_)));
     if tensor && wanted && results.iter().all(|&id| on_host(values, id)) {
-        values[output].place = Placement::Host;
+        values[output].placement = Placement::Host;
     }
 }
 
@@ -86,7 +86,7 @@ fn assign_iterations(node: &mut Node, iterations: Iterations, values: &mut Value
     let wants = |(at, id): (usize, &ValueId)| {
         let initial = inputs.get(iterations.before + at).copied().flatten();
         let there = initial.is_some_and(|id| on_host(values, id));
-        let made = initial.is_some_and(|id| values[id].place == Placement::Host);
+        let made = initial.is_some_and(|id| values[id].placement == Placement::Host);
         let fits = match &values[*id].ty {
             Some(Type::Tensor(tensor)) => there || tensor.dtype.kind() != ElementClass::Float,
             _ => false,
@@ -97,10 +97,10 @@ fn assign_iterations(node: &mut Node, iterations: Iterations, values: &mut Value
     let mut host: Vec<bool> = state_inputs.iter().enumerate().map(wants).collect();
     loop {
         for (&id, &host) in state_inputs.iter().zip(&host) {
-            values[id].place = if host { Placement::Host } else { Placement::Device };
+            values[id].placement = if host { Placement::Host } else { Placement::Device };
         }
         reset(inner, values);
-        assign(inner, values, demand);
+        assign_block(inner, values, demand);
         let mut changed = false;
         for (on_host_now, &id) in host.iter_mut().zip(&next) {
             if *on_host_now && !on_host(values, id) {
@@ -113,10 +113,10 @@ fn assign_iterations(node: &mut Node, iterations: Iterations, values: &mut Value
     }
     for (at, output) in outputs.into_iter().enumerate() {
         match (output, host.get(at)) {
-            (Some(id), Some(true)) => values[id].place = Placement::Host,
+            (Some(id), Some(true)) => values[id].placement = Placement::Host,
             (Some(id), None) if iterations.behind == 0 && !demand.device.contains(&id) => {
                 let result = inner.outputs.get(iterations.block_outputs + at).copied();
-                place_result(Some(id), result.as_slice(), values, demand);
+                assign_result(Some(id), result.as_slice(), values, demand);
             }
             _ => {}
         }
@@ -126,9 +126,9 @@ fn assign_iterations(node: &mut Node, iterations: Iterations, values: &mut Value
 /// Resets the placement of a block's values to the device.
 fn reset(block: &mut Block, values: &mut Values) {
     for node in &mut block.nodes {
-        node.place = Placement::Device;
+        node.placement = Placement::Device;
         for &id in node.outputs.iter().flatten() {
-            values[id].place = Placement::Device;
+            values[id].placement = Placement::Device;
         }
         for (_, inner) in &mut node.blocks {
             reset(inner, values);
@@ -159,7 +159,7 @@ fn runs_on_host(node: &Node, values: &Values, demand: &Demand) -> bool {
 }
 
 fn on_host(values: &Values, id: ValueId) -> bool {
-    values[id].place == Placement::Host || values[id].known.is_some() || is_string(values, id)
+    values[id].placement == Placement::Host || values[id].known.is_some() || is_string(values, id)
 }
 
 fn is_small(values: &Values, id: ValueId) -> bool {

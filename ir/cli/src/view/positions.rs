@@ -11,8 +11,8 @@ const BESIDE: f64 = 26.0;
 const BETWEEN: f64 = 34.0;
 /// Height that a layer needs for its labels.
 const LABEL: f64 = 18.0;
-/// Maximum spare height for which a box is centred in its layer. With more, it is at the top.
-const CENTRED: f64 = 60.0;
+/// Maximum spare height for which a box is centered in its layer. With more, it is at the top.
+const CENTERED: f64 = 60.0;
 /// Distance between the border of an open box and its content.
 const MARGIN: f64 = 18.0;
 /// Height above the content of an open box, for its title.
@@ -24,15 +24,15 @@ const MIN_BOX_WIDTH: f64 = 64.0;
 /// Number of passes that improve the positions, downwards and upwards in turn.
 const SWEEPS: usize = 24;
 
-/// A scene with positions relative to its upper left corner.
+/// Positions of the boxes and edges of a scene, relative to its upper left corner.
 #[derive(Debug)]
-pub struct Placed {
+pub struct Positions {
     pub width: f64,
     pub height: f64,
     /// Boxes in the order of the scene's pieces.
     pub boxes: Vec<Frame>,
     /// Content of each box, if it is open.
-    pub inner: Vec<Option<Placed>>,
+    pub inner: Vec<Option<Positions>>,
     pub edges: Vec<Line>,
 }
 
@@ -95,10 +95,10 @@ pub fn plan(scene: &Scene) -> Layers {
     let ends: Vec<(usize, usize)> = edges
         .iter()
         .map(|edge| {
-            let place = |list: &[_]| list.iter().position(|value| *value == edge.value).unwrap_or(0);
+            let index = |list: &[_]| list.iter().position(|value| *value == edge.value).unwrap_or(0);
             (
-                edge.from.map_or_else(|| place(&enters), inside),
-                edge.to.map_or_else(|| inside(pieces) + place(&leaves), inside),
+                edge.from.map_or_else(|| index(&enters), inside),
+                edge.to.map_or_else(|| inside(pieces) + index(&leaves), inside),
             )
         })
         .collect();
@@ -116,10 +116,10 @@ pub fn plan(scene: &Scene) -> Layers {
 }
 
 /// Returns the positions of all boxes and edges of a scene.
-pub fn place(scene: &Scene) -> Placed {
+pub fn positions(scene: &Scene) -> Positions {
     let layers = plan(scene);
-    let inner: Vec<Option<Placed>> =
-        scene.pieces.iter().map(|piece| piece.inner.as_ref().filter(|_| piece.open).map(place)).collect();
+    let inner: Vec<Option<Positions>> =
+        scene.pieces.iter().map(|piece| piece.inner.as_ref().filter(|_| piece.open).map(positions)).collect();
     let mut sizes = vec![(PASSAGE, 0.0); layers.slots];
     for (at, (piece, inner)) in scene.pieces.iter().zip(&inner).enumerate() {
         sizes[at] = match inner {
@@ -148,7 +148,7 @@ pub fn place(scene: &Scene) -> Placed {
         for &slot in layer {
             let (width, own) = sizes[slot];
             let spare = height - own;
-            let shift = if spare > CENTRED { 0.0 } else { spare / 2.0 };
+            let shift = if spare > CENTERED { 0.0 } else { spare / 2.0 };
             frames[slot] = Frame { x: middles[slot] - width / 2.0, y: y + shift, width, height: own };
             spans[slot] = (y, y + height + label);
         }
@@ -157,7 +157,7 @@ pub fn place(scene: &Scene) -> Placed {
     let edges = layers.routes.iter().map(|route| line(route, &frames, &spans, &middles, count));
     let edges = edges.collect();
     frames.truncate(count);
-    Placed {
+    Positions {
         width: middles.iter().zip(&room).map(|(x, room)| x + room / 2.0).fold(0.0, f64::max),
         height: (y - BETWEEN).max(0.0),
         boxes: frames,
@@ -192,9 +192,9 @@ fn line(route: &[usize], frames: &[Frame], spans: &[(f64, f64)], middles: &[f64]
     }
 }
 
-/// Returns the middle of each slot: as close to those of its neighbours as the order of its layer allows.
+/// Returns the middle of each slot: as close to those of its neighbors as the order of its layer allows.
 fn middles(layers: &Layers, widths: &[f64], boxes: usize) -> Vec<f64> {
-    let (above, below) = layers.neighbours();
+    let (above, below) = layers.neighbors();
     let mut middles = vec![0.0; layers.slots];
     let gap = |a: usize, b: usize| {
         if a >= boxes && b >= boxes { BESIDE / 2.0 } else { BESIDE }
@@ -241,7 +241,7 @@ fn middles(layers: &Layers, widths: &[f64], boxes: usize) -> Vec<f64> {
     middles.iter().map(|x| x - left).collect()
 }
 
-/// Returns the ascending numbers that are nearest to these by weighted squares: neighbours that do not ascend take
+/// Returns the ascending numbers that are nearest to these by weighted squares: neighbors that do not ascend take
 /// their mean.
 fn ascending(wanted: &[(f64, f64)]) -> Vec<f64> {
     let mut blocks: Vec<(f64, f64, usize)> = Vec::new();

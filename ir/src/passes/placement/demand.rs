@@ -97,7 +97,7 @@ impl Demand {
         }
     }
 
-    /// Places state where the next iteration and consumers after the loop need it.
+    /// Assigns state to the placement that the next iteration and consumers after the loop need.
     fn iterations(&mut self, node: &Node, iterations: Iterations) {
         let state = iterations.state(node);
         for (_, inner) in &node.blocks {
