@@ -120,8 +120,7 @@ impl Sources {
 
     /// Returns the elements of a constant, if they are few and of a type that the compiler computes with.
     pub fn constant(&self, weight: &Weight) -> Elements {
-        let source = weight.parts.first().map(|part| {
-            let start = (part.file, part.start);
+        let source = weight.start().map(|start| {
             let mut constants = self.0.constants.borrow_mut();
             let at = *constants.entry(start).or_insert_with(|| self.push(Vec::new()));
             self.source(at)
@@ -146,9 +145,8 @@ impl Sources {
 
     /// Returns `true` if the code depends on the elements of a constant.
     pub fn is_consulted(&self, weight: &Weight) -> bool {
-        let start = weight.parts.first().map(|part| (part.file, part.start));
         let constants = self.0.constants.borrow();
-        let at = start.and_then(|start| constants.get(&start));
+        let at = weight.start().and_then(|start| constants.get(&start));
         let entries = self.0.entries.borrow();
         let entry = at.and_then(|&at| entries.get(at));
         entry.is_some_and(|entry| entry.is_consulted.get())

@@ -160,7 +160,7 @@ fn constants(graph: &Graph) -> Vec<Constant> {
         let Some(weight) = &value.weight else {
             continue;
         };
-        let Some(start) = weight.parts.first().map(|part| (part.file, part.start)) else {
+        let Some(start) = weight.start() else {
             continue;
         };
         constants.entry(start).or_insert_with(|| Constant {

@@ -51,6 +51,11 @@ impl Weight {
         TensorType::new(self.dtype, self.sizes.iter().map(dim).collect())
     }
 
+    /// Returns the index of the file in which the elements start, and the offset there, in bytes.
+    pub fn start(&self) -> Option<(usize, usize)> {
+        self.parts.first().map(|part| (part.file, part.start))
+    }
+
     /// Returns the number of elements, `None` if it overflows.
     pub fn count(&self) -> Option<usize> {
         self.sizes.iter().try_fold(1usize, |count, &size| count.checked_mul(size))

@@ -105,12 +105,13 @@ pub fn same_type(one: (&str, &TensorType), other: (&str, &TensorType)) -> Result
 
 /// Reports a list that does not have the expected number of elements.
 pub fn length(list: &str, found: usize, expected: usize) -> Result<(), Problem> {
-    if found == expected {
-        Ok(())
-    } else {
-        let found = counted(found, "elements");
-        Err(Problem::new(format!("{list} has {found}, expected {expected}")))
-    }
+    if found == expected { Ok(()) } else { Err(wrong_length(list, found, expected)) }
+}
+
+/// Returns the problem of a list that does not have the expected number of elements.
+pub fn wrong_length(list: &str, found: usize, expected: impl fmt::Display) -> Problem {
+    let found = counted(found, "elements");
+    Problem::new(format!("{list} has {found}, expected {expected}"))
 }
 
 /// Returns the problem of a result whose rank is known only at run time.

@@ -9,11 +9,12 @@ use super::super::classical::{
 };
 use super::super::{ML, Operator, Row, row};
 use crate::attributes::{Attributes, Kept, attributes};
-use crate::diagnostics::{Problem, counted};
+use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::sizes;
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
@@ -87,8 +88,7 @@ impl Operator for Linear {
                 Some(features) => format!("{targets} * {features} for the input {x}"),
                 None => format!("a multiple of {targets}"),
             };
-            let found = counted(count, "elements");
-            return Err(Problem::new(format!("`coefficients` has {found}, expected {expected}")));
+            return Err(sizes::wrong_length("`coefficients`", self.coefficients.count, expected));
         }
         match &self.labels {
             Some(labels) => tell(cx, labels, rows, labels.count),

@@ -11,11 +11,12 @@ use super::super::classical::{
 };
 use super::super::{ML, Operator, Row, row};
 use crate::attributes::{Attributes, Kept, attributes, missing};
-use crate::diagnostics::{Problem, counted};
+use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
+use crate::ops::sizes;
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
@@ -140,8 +141,7 @@ fn machine(a: &Attributes<'_>, count: usize) -> Result<Machine, Problem> {
 }
 
 fn lengths(name: &str, count: usize, expected: impl fmt::Display) -> Problem {
-    let found = counted(count, "elements");
-    Problem::new(format!("`{name}` has {found}, expected {expected}")).inconsistent()
+    sizes::wrong_length(&format!("`{name}`"), count, expected).inconsistent()
 }
 
 impl Machine {
@@ -153,11 +153,9 @@ impl Machine {
         let features = features.and_then(|features| usize::try_from(features).ok());
         match features {
             Some(features) if features.checked_mul(vectors) != Some(numbers) => {
-                let name = if self.vectors.is_some() { "support_vectors" } else { "coefficients" };
-                let found = counted(numbers, "elements");
-                Err(Problem::new(format!(
-                    "`{name}` has {found}, expected {vectors} * {features} for the input {x}"
-                )))
+                let name = if self.vectors.is_some() { "`support_vectors`" } else { "`coefficients`" };
+                let expected = format_args!("{vectors} * {features} for the input {x}");
+                Err(sizes::wrong_length(name, numbers, expected))
             }
             _ => Ok(rows),
         }

@@ -13,12 +13,13 @@ use super::super::classical::{
 };
 use super::super::{ML, Operator, Row, row};
 use crate::attributes::{Attributes, Kept, attributes};
-use crate::diagnostics::{Problem, Topic, counted};
+use crate::diagnostics::{Problem, Topic};
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, element_type};
 use crate::infer::Infer;
 use crate::ops::classical::trees::form::Form;
+use crate::ops::sizes;
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
@@ -95,8 +96,7 @@ fn labeled_trees(
             Output::Classes(labels) => labels.count,
             Output::Numbers { targets, .. } => *targets,
         };
-        let found = counted(base.count, "elements");
-        return Err(Problem::new(format!("`base_values` has {found}, expected {expected}")).inconsistent());
+        return Err(sizes::wrong_length("`base_values`", base.count, expected).inconsistent());
     }
     let transform = transform(a)?;
     Ok(Rc::new(Trees { double: form.is_double(), form, output, transform, base, width }))

@@ -64,7 +64,7 @@ pub fn constants(path: &Path, options: &Options) -> Result<(Vec<Constant>, Files
 impl Constant {
     /// Returns the index of the file in which the constant starts, and the offset there, in bytes.
     pub fn start(&self) -> (usize, usize) {
-        self.weight.parts.first().map_or((0, 0), |part| (part.file, part.start))
+        self.weight.start().unwrap_or_default()
     }
 
     /// Writes other values of the constant into the files. Factors depend on `number`, so that those of many constants
