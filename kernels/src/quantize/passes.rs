@@ -1,8 +1,6 @@
 //! QuantizeLinear and DequantizeLinear by primitives, each a pass over the tensor.
 
 use burn::tensor::{DType, FloatDType, Int, Tensor};
-#[cfg(not(feature = "std"))]
-use num_traits::Float as _;
 
 use crate::shape::WithShape;
 use crate::spec::quantize::{Affine, range};

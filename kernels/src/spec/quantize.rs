@@ -1,6 +1,8 @@
 //! Quantized operations.
 
 use burn::tensor::{DType, Shape};
+#[cfg(not(feature = "std"))]
+use num_traits::Float as _;
 
 use super::{epilogue::Activation, packed::Packed, types::TensorType};
 
