@@ -257,7 +257,7 @@ mod tests {
                 assert!(y.iter().all(|value| (0.0..=1.0).contains(value)), "{end}: {y:?}");
             }
         }
-        assert!(begin.elapsed().as_secs() < 5);
+        assert!(begin.elapsed().as_secs() < 60);
     }
 
     #[test]
