@@ -2,6 +2,7 @@
 
 pub mod distances;
 pub mod features;
+mod rows;
 pub mod scores;
 pub mod svm;
 pub mod trees;

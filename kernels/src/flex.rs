@@ -66,6 +66,7 @@ use crate::{
     },
 };
 pub use memory::poison;
+pub use simd::vectorized;
 #[cfg(test)]
 pub use simd::with_each_set;
 

@@ -1,14 +1,18 @@
 //! Ensembles of decision trees.
 //!
-//! The host walks one tree after the other, for some rows at a time.
+//! The host walks the trees for some rows at a time.
 
+mod bit_vectors;
 mod build;
 mod vote;
+mod walk;
 
 use alloc::vec::Vec;
+use core::{ops::Add, slice};
 
-use crate::ensure;
+use crate::{classical::rows::share, ensure};
 
+use bit_vectors::{BitVectors, MIN_ROWS, ROWS};
 pub use build::{Indexed, Labeled};
 pub use vote::{Classify, Regress};
 
@@ -37,7 +41,7 @@ pub enum Aggregate {
 }
 
 /// Element type that trees compare and add.
-pub trait Number: Copy + PartialOrd + Send + Sync + core::fmt::Debug + 'static {
+pub trait Number: Copy + PartialOrd + Add<Output = Self> + Send + Sync + core::fmt::Debug + 'static {
     fn from_f64(value: f64) -> Self;
     fn into_f64(self) -> f64;
 }
@@ -62,29 +66,38 @@ impl Number for f64 {
     }
 }
 
-/// Trees that share an array of nodes and one of leaves.
+/// Trees that share an array of nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Forest<T> {
+    /// Branches, then leaves.
     nodes: Vec<Node<T>>,
+    /// Number of branches.
+    branches: u32,
     roots: Vec<u32>,
     /// Offset of the weights of each leaf, and the number of all weights.
     starts: Vec<u32>,
     /// Target or class of each weight, and the weight.
     weights: Vec<(u32, T)>,
+    /// Each leaf has one weight.
+    is_single: bool,
+    /// The tests of trees of few leaves.
+    vectors: Option<BitVectors<T>>,
     /// The mode of all nodes, if they have the same.
     mode: Option<Mode>,
+    /// NaN takes the branch `yes` of some node.
+    missing: bool,
     /// Minimum number of features of a row.
     features: usize,
 }
 
-/// Inner node of a tree, 16 bytes for `f32`.
+/// Node of a tree, 16 bytes for `f32`. A leaf leads to itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Node<T> {
     value: T,
     /// Index of the feature, the mode from bit 28 on and, in the highest bit, whether NaN takes the branch `yes`.
     test: u32,
-    yes: u32,
-    no: u32,
+    /// The nodes that follow if the test fails, and if it passes.
+    next: [u32; 2],
 }
 
 impl Mode {
@@ -117,14 +130,6 @@ impl Mode {
     }
 }
 
-impl<T: Number> Node<T> {
-    fn mode(&self) -> u32 {
-        (self.test >> 28) & 7
-    }
-}
-
-/// Bit of an index that marks a leaf.
-const LEAF: u32 = 1 << 31;
 /// Bits of the feature of a test.
 const FEATURE: u32 = (1 << 28) - 1;
 /// Bit of a test that selects its true branch for NaN.
@@ -160,73 +165,46 @@ impl<T: Number> Forest<T> {
                 visit(&rows[start..end], out);
             }
         };
+        let count = out.len().checked_div(per_row).unwrap_or(0);
+        share(out, per_row, self.worth(count), |first, out| {
+            let rows = &rows[first * width..first * width + out.len() / per_row * width];
+            all(rows, out);
+        });
+    }
+
+    /// Returns the number of threads that rows are worth.
+    fn worth(&self, rows: usize) -> usize {
         #[cfg(feature = "flex")]
-        {
-            use crate::flex::{memory::on_chunks, plan::tuning::visits_per_thread, threads};
+        return rows.saturating_mul(self.trees()).saturating_mul(8)
+            / crate::flex::plan::tuning::visits_per_thread();
+        #[cfg(not(feature = "flex"))]
+        1
+    }
 
-            let count = out.len().checked_div(per_row).unwrap_or(0);
-            let steps = count.saturating_mul(self.trees()).saturating_mul(8);
-            let parts = match steps / visits_per_thread() {
-                0 | 1 => 1,
-                most => most.min(threads::even_parts(threads::count())),
-            };
-            if parts > 1 {
-                let share = count.div_ceil(parts);
-                return on_chunks(out, share * per_row, |at, out| {
-                    let start = at * share * width;
-                    let rows = &rows[start..start + out.len() / per_row * width];
-                    all(rows, out);
-                });
+    /// Calls `found(row, leaves)` for each tree and some rows from `row` on, in the order of the trees for each row.
+    fn each_leaf(&self, rows: &[T], width: usize, count: usize, mut found: impl FnMut(usize, &[u32])) {
+        let mut grouped = 0;
+        if let Some(vectors) = &self.vectors {
+            grouped = if count % ROWS < MIN_ROWS { count - count % ROWS } else { count };
+            if grouped > 0 {
+                vectors.find(rows, width, grouped, &mut found);
             }
         }
-        all(rows, out)
-    }
-
-    /// Calls `found(row, weights)` for each row and tree, tree by tree.
-    fn walk(&self, rows: &[T], width: usize, count: usize, found: impl FnMut(usize, &[(u32, T)])) {
-        match self.mode {
-            Some(Mode::LessOrEqual) => self.run(rows, width, count, |_, x, v| x <= v, found),
-            Some(Mode::Less) => self.run(rows, width, count, |_, x, v| x < v, found),
-            _ => self.run(rows, width, count, |mode, x, v| compare(mode, x, v), found),
+        if grouped < count {
+            self.walk(&rows[grouped * width..], width, count - grouped, |row, leaves| {
+                found(grouped + row, leaves)
+            });
         }
     }
 
-    fn run(
-        &self,
-        rows: &[T],
-        width: usize,
-        count: usize,
-        test: impl Fn(u32, T, T) -> bool,
-        mut found: impl FnMut(usize, &[(u32, T)]),
-    ) {
-        for &root in &self.roots {
-            for row in 0..count {
-                let features = &rows[row * width..(row + 1) * width];
-                let mut at = root;
-                while at & LEAF == 0 {
-                    let node = &self.nodes[at as usize];
-                    let x = features[(node.test & FEATURE) as usize];
-                    let yes = test(node.mode(), x, node.value)
-                        || (node.test & MISSING != 0 && x.partial_cmp(&x).is_none());
-                    at = if yes { node.yes } else { node.no };
-                }
-                let leaf = (at & !LEAF) as usize;
-                let weights = self.starts[leaf] as usize..self.starts[leaf + 1] as usize;
-                found(row, &self.weights[weights]);
-            }
+    /// Returns the weights of a leaf.
+    fn weights(&self, leaf: u32) -> &[(u32, T)] {
+        let at = (leaf - self.branches) as usize;
+        if self.is_single {
+            slice::from_ref(&self.weights[at])
+        } else {
+            &self.weights[self.starts[at] as usize..self.starts[at + 1] as usize]
         }
-    }
-}
-
-/// Returns `true` if a feature passes the test of a node of this mode.
-fn compare<T: Number>(mode: u32, x: T, value: T) -> bool {
-    match mode {
-        0 => x <= value,
-        1 => x < value,
-        2 => x >= value,
-        3 => x > value,
-        4 => x == value,
-        _ => x != value,
     }
 }
 

@@ -52,7 +52,7 @@ pub use scalar::Fused;
 pub use scalar::Separate;
 pub(crate) use scalar::compiled_per_set;
 pub use scalar::{MulAdd, Native, prefetch};
-pub use set::InstructionSet;
+pub use set::{InstructionSet, vectorized};
 pub(crate) use set::{match_isa, with_isa};
 #[cfg(test)]
 pub use set::{with_each_set, with_this_set};

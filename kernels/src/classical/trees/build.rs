@@ -3,7 +3,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::{vec, vec::Vec};
 
-use super::{FEATURE, Forest, LEAF, MISSING, Mode, Node, Number};
+use super::{BitVectors, FEATURE, Forest, MISSING, Mode, Node, Number};
 
 /// Attributes of TreeEnsembleClassifier and TreeEnsembleRegressor, whose nodes have ids.
 #[derive(Debug, Default)]
@@ -45,6 +45,18 @@ pub struct Indexed<T> {
     pub weights: Vec<T>,
 }
 
+/// Inner node of a tree. Its children are indices of branches, or of leaves with the bit [`LEAF`].
+#[derive(Clone, Copy)]
+struct Branch<T> {
+    value: T,
+    test: u32,
+    yes: u32,
+    no: u32,
+}
+
+/// Bit of an index that marks a leaf.
+const LEAF: u32 = 1 << 31;
+
 const LENGTHS: &str = "has lists of different lengths";
 const ABSENT: &str = "has a node whose child does not exist";
 
@@ -72,14 +84,14 @@ impl<T: Number> Labeled<T> {
             }
         }
         let number_of = |tree, node| numbers.get(&(tree, node)).copied();
-        let mut nodes = Vec::with_capacity(branches as usize);
+        let mut list = Vec::with_capacity(branches as usize);
         for at in (0..count).filter(|&at| self.modes[at] != Mode::Leaf) {
             let child = |node| number_of(self.trees[at], node).ok_or(ABSENT);
             let (yes, no) = (child(self.yes[at])?, child(self.no[at])?);
             let missing = self.missing.get(at).is_some_and(|&missing| missing != 0);
             let test = test(self.features[at], self.modes[at], missing)?;
             let value = self.values[at];
-            nodes.push(Node { value, test, yes, no });
+            list.push(Branch { value, test, yes, no });
         }
         let roots = self.roots(&numbers);
         let mut by_leaf = vec![Vec::new(); leaves as usize];
@@ -98,7 +110,7 @@ impl<T: Number> Labeled<T> {
             weights.extend(leaf);
             starts.push(weights.len() as u32);
         }
-        forest(nodes, roots, starts, weights)
+        forest(list, roots, starts, weights)
     }
 
     /// Returns the root of each tree: the only node that is not a child, whatever the order of the nodes. If several nodes are
@@ -149,7 +161,7 @@ impl<T: Number> Indexed<T> {
             let index = index.ok_or(ABSENT)?;
             Ok::<_, &str>(if leaf != 0 { index | LEAF } else { index })
         };
-        let mut nodes: Vec<Node<T>> = Vec::with_capacity(count);
+        let mut branches: Vec<Branch<T>> = Vec::with_capacity(count);
         let mut chains = Vec::new();
         let mut members = self.members.into_iter();
         for at in 0..count {
@@ -166,14 +178,14 @@ impl<T: Number> Indexed<T> {
                 chains.extend(list.into_iter().skip(1).map(|value| (at, value)));
             }
             let test = test(self.features[at], mode, missing)?;
-            nodes.push(Node { value, test, yes, no });
+            branches.push(Branch { value, test, yes, no });
         }
         // Further members become nodes of their own, each tested if the members before differ.
         for (at, value) in chains {
-            let index = nodes.len() as u32;
-            let first = nodes[at];
-            nodes[at].no = index;
-            nodes.push(Node { value, ..first });
+            let index = branches.len() as u32;
+            let first = branches[at];
+            branches[at].no = index;
+            branches.push(Branch { value, ..first });
         }
         let root = |&root: &i64| {
             let root = child(root, 0)?;
@@ -186,7 +198,7 @@ impl<T: Number> Indexed<T> {
         let starts = (0..=self.weights.len() as u32).collect();
         let weights = self.weight_targets.into_iter().zip(self.weights);
         let weights = weights.map(|(id, weight)| Ok::<_, &str>((target(id, targets)?, weight)));
-        forest(nodes, roots, starts, weights.collect::<Result<_, _>>()?)
+        forest(branches, roots, starts, weights.collect::<Result<_, _>>()?)
     }
 }
 
@@ -207,18 +219,18 @@ fn target(id: i64, targets: usize) -> Result<u32, &'static str> {
 
 /// Rejects cyclic branches, which would be walked forever.
 fn forest<T: Number>(
-    nodes: Vec<Node<T>>,
+    branches: Vec<Branch<T>>,
     roots: Vec<u32>,
     starts: Vec<u32>,
     weights: Vec<(u32, T)>,
 ) -> Result<Forest<T>, &'static str> {
     let children = |at: usize| {
-        let both = [nodes[at].yes, nodes[at].no].into_iter();
+        let both = [branches[at].yes, branches[at].no].into_iter();
         both.filter(|at| at & LEAF == 0).map(|at| at as usize)
     };
-    let branches = roots.iter().filter(|root| *root & LEAF == 0);
-    let mut waiting: Vec<usize> = branches.map(|&root| root as usize).collect();
-    let (mut parents, mut reached) = (vec![0u32; nodes.len()], vec![false; nodes.len()]);
+    let begins = roots.iter().filter(|root| *root & LEAF == 0);
+    let mut waiting: Vec<usize> = begins.map(|&root| root as usize).collect();
+    let (mut parents, mut reached) = (vec![0u32; branches.len()], vec![false; branches.len()]);
     let mut all = Vec::new();
     while let Some(at) = waiting.pop() {
         if !core::mem::replace(&mut reached[at], true) {
@@ -243,14 +255,31 @@ fn forest<T: Number>(
     if seen < all.len() {
         return Err("has a cycle of nodes");
     }
+    let count = branches.len() as u32;
+    let number = |index: u32| if index & LEAF == 0 { index } else { count + (index & !LEAF) };
+    let leaf = |index| Node { value: T::from_f64(0.0), test: 0, next: [number(index | LEAF); 2] };
+    let nodes = branches.iter().map(|&Branch { value, test, yes, no }| Node {
+        value,
+        test,
+        next: [number(no), number(yes)],
+    });
+    let leaves = starts.len().saturating_sub(1) as u32;
+    let nodes: Vec<Node<T>> = nodes.chain((0..leaves).map(leaf)).collect();
     let modes = [Mode::LessOrEqual, Mode::Less];
-    let only = |mode: &Mode| nodes.iter().all(|node| node.mode() == *mode as u32);
-    let features = nodes.iter().map(|node| (node.test & FEATURE) as usize + 1);
+    let tests = &nodes[..branches.len()];
+    let only = |mode: &Mode| tests.iter().all(|node| node.mode() == *mode as u32);
+    let features = tests.iter().map(|node| (node.test & FEATURE) as usize + 1);
+    let mode = modes.into_iter().find(only);
+    let roots: Vec<u32> = roots.into_iter().map(number).collect();
     Ok(Forest {
-        mode: modes.into_iter().find(only),
+        vectors: BitVectors::new(&nodes, count, &roots, mode),
+        is_single: starts.iter().zip(0u32..).all(|(&start, at)| start == at),
+        mode,
+        missing: tests.iter().any(|node| node.test & MISSING != 0),
         features: features.max().unwrap_or(0),
-        nodes,
+        branches: count,
         roots,
+        nodes,
         starts,
         weights,
     })

@@ -4,6 +4,8 @@ use super::*;
 use crate::classical::scores::Transform;
 use alloc::{vec, vec::Vec};
 
+mod paths;
+
 const NAN: f32 = f32::NAN;
 
 /// Returns one branch over `value` with the leaves `[1]` for yes and `[2]` for no.

@@ -39,24 +39,7 @@ impl<T: Number> Regress<T> {
         };
         let trees = T::from_f64(self.forest.trees() as f64).into_f64();
         self.forest.each_block(rows, width, &mut out, self.targets, |rows, out| {
-            let scores =
-                gathered(&self.forest, rows, width, out.len(), self.targets, |a, b| match self.aggregate {
-                    Aggregate::Average | Aggregate::Sum => a + b,
-                    Aggregate::Min => {
-                        if b < a {
-                            b
-                        } else {
-                            a
-                        }
-                    }
-                    Aggregate::Max => {
-                        if b > a {
-                            b
-                        } else {
-                            a
-                        }
-                    }
-                });
+            let scores = self.scores(rows, width, out.len());
             for (at, (out, score)) in out.iter_mut().zip(scores).enumerate() {
                 let mut score = score.unwrap_or(0.0);
                 if self.aggregate == Aggregate::Average {
@@ -68,6 +51,22 @@ impl<T: Number> Regress<T> {
             out.chunks_mut(self.targets).for_each(|row| transform.apply(row));
         });
         out
+    }
+
+    /// Returns `length` aggregated weights, `None` if no leaf has a weight.
+    fn scores(&self, rows: &[T], width: usize, length: usize) -> Vec<Option<f64>> {
+        let (forest, targets) = (&self.forest, self.targets);
+        match self.aggregate {
+            Aggregate::Average | Aggregate::Sum => {
+                gathered(forest, rows, width, length, targets, |a, b| a + b)
+            }
+            Aggregate::Min => {
+                gathered(forest, rows, width, length, targets, |a, b| if b < a { b } else { a })
+            }
+            Aggregate::Max => {
+                gathered(forest, rows, width, length, targets, |a, b| if b > a { b } else { a })
+            }
+        }
     }
 }
 
@@ -191,18 +190,16 @@ fn gathered<T: Number>(
     width: usize,
     length: usize,
     targets: usize,
-    combine: impl Fn(f64, f64) -> f64,
+    combine: impl Fn(T, T) -> T,
 ) -> Vec<Option<f64>> {
-    let mut scores: Vec<Option<f64>> = vec![None; length];
-    forest.walk(rows, width, length / targets, |row, weights| {
-        for &(target, weight) in weights {
-            let total = &mut scores[row * targets + target as usize];
-            let weight = weight.into_f64();
-            *total = Some(match *total {
-                Some(score) => T::from_f64(combine(score, weight)).into_f64(),
-                None => weight,
-            });
+    let mut scores: Vec<Option<T>> = vec![None; length];
+    forest.each_leaf(rows, width, length / targets, |row, leaves| {
+        for (scores, &leaf) in scores[row * targets..].chunks_mut(targets).zip(leaves) {
+            for &(target, weight) in forest.weights(leaf) {
+                let total = &mut scores[target as usize];
+                *total = Some(total.map_or(weight, |score| combine(score, weight)));
+            }
         }
     });
-    scores
+    scores.into_iter().map(|score| score.map(T::into_f64)).collect()
 }

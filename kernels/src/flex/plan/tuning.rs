@@ -91,7 +91,7 @@ thresholds! {
     /// Minimum number of sequences of a thread, if a direction has several.
     sequences_per_thread = 4, "sequences", Recurrences;
     /// Number of visits of nodes of decision trees that are worth another thread.
-    visits_per_thread = 1 << 18, "visits", Trees;
+    visits_per_thread = 1 << 15, "visits", Trees;
 
     /// Minimum number of tiles of a thread's band of output pixels.
     min_band_tiles = 4, "tiles", Convolutions;

@@ -57,6 +57,12 @@ macro_rules! with_isa {
 
 pub(crate) use {match_isa, with_isa};
 
+/// Calls a function that is compiled for the widest set if it, and all that it calls, is `#[inline(always)]`.
+#[inline(always)]
+pub fn vectorized<R>(run: impl FnOnce() -> R) -> R {
+    match_isa!(InstructionSet::best(), isa => isa.call(run))
+}
+
 impl InstructionSet {
     /// The sets that the processor has, from the widest one on.
     pub fn all() -> impl Iterator<Item = Self> {
