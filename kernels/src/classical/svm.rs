@@ -1,22 +1,15 @@
 //! Support vector machines.
 //!
-//! The host computes rows one by one, in double precision.
+//! The host computes rows in double precision.
 
-use crate::classical::scores::Transform;
-use crate::ensure;
+mod basis;
+
+use crate::classical::{rows::share, scores::Transform};
 use alloc::{vec, vec::Vec};
 #[cfg(not(feature = "std"))]
 use num_traits::Float as _;
 
-/// Kernel function of a row and a vector.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kernel {
-    #[default]
-    Linear,
-    Poly,
-    Rbf,
-    Sigmoid,
-}
+pub use basis::{Basis, Kernel, Vectors};
 
 /// Minimum distance of the probability of one of two classes from 0 and 1.
 const NEAREST: f64 = 1e-7;
@@ -24,18 +17,6 @@ const NEAREST: f64 = 1e-7;
 const TOLERANCE: f64 = 0.005;
 /// Maximum number of its steps.
 const STEPS: usize = 100;
-
-/// The support vectors, and the kernel function that compares rows with them.
-#[derive(Clone, Debug)]
-pub struct Basis {
-    pub kernel: Kernel,
-    pub gamma: f64,
-    pub coef0: f64,
-    pub degree: f64,
-    /// The vectors, each with as many features as a row.
-    pub vectors: Vec<f64>,
-    pub count: usize,
-}
 
 /// Support vector machine for regression.
 #[derive(Clone, Debug)]
@@ -75,56 +56,36 @@ pub enum Votes {
     },
 }
 
-impl Basis {
-    /// Returns the kernel function of a row and each vector.
-    fn products(&self, row: &[f64]) -> Vec<f64> {
-        let features = row.len();
-        let vector = |at: usize| &self.vectors[at * features..(at + 1) * features];
-        (0..self.count).map(|at| self.product(row, vector(at))).collect()
-    }
-
-    fn check(&self, features: usize) {
-        ensure!(
-            Some(self.vectors.len()) == self.count.checked_mul(features),
-            "expected {} support vectors of {features} features, found {} values",
-            self.count,
-            self.vectors.len()
-        );
-    }
-
-    fn product(&self, row: &[f64], vector: &[f64]) -> f64 {
-        let pairs = row.iter().zip(vector);
-        if self.kernel == Kernel::Rbf {
-            let distance: f64 = pairs.map(|(a, b)| (a - b) * (a - b)).sum();
-            return (-self.gamma * distance).exp();
-        }
-        let dot: f64 = pairs.map(|(a, b)| a * b).sum();
-        match self.kernel {
-            Kernel::Poly => (self.gamma * dot + self.coef0).powf(self.degree),
-            Kernel::Sigmoid => (self.gamma * dot + self.coef0).tanh(),
-            _ => dot,
-        }
-    }
-}
-
 impl Regress {
     /// Returns a value for each row of `width` features.
     pub fn run(&self, rows: &[f64], width: usize, count: usize) -> Vec<f64> {
         self.basis.check(width);
-        let number = |at: usize| {
-            let products = self.basis.products(&rows[at * width..(at + 1) * width]);
-            let pairs = products.iter().zip(&self.coefficients);
-            let sum = pairs.map(|(a, b)| a * b).sum::<f64>() + self.rho;
-            if !self.one_class {
-                sum
-            } else if sum > 0.0 {
-                1.0
-            } else {
-                -1.0
-            }
-        };
-        (0..count).map(number).collect()
+        let mut results = vec![0.0; count];
+        share(&mut results, 1, worth(&self.basis, count), |first, results| {
+            let rows = &rows[first * width..(first + results.len()) * width];
+            self.basis.each_row(rows, results.len(), |row, products| results[row] = self.result(products));
+        });
+        results
     }
+
+    fn result(&self, products: &[f64]) -> f64 {
+        let pairs = products.iter().zip(&self.coefficients);
+        let sum = pairs.map(|(a, b)| a * b).sum::<f64>() + self.rho;
+        match self.one_class {
+            false => sum,
+            true if sum > 0.0 => 1.0,
+            true => -1.0,
+        }
+    }
+}
+
+/// Returns the number of threads that rows are worth.
+fn worth(basis: &Basis, rows: usize) -> usize {
+    #[cfg(feature = "flex")]
+    return basis.multiplications().saturating_mul(rows)
+        / crate::flex::plan::tuning::multiplications_per_thread();
+    #[cfg(not(feature = "flex"))]
+    1
 }
 
 impl Classify {
@@ -140,24 +101,30 @@ impl Classify {
     /// Returns the index of each row's class among the labels, and its scores.
     pub fn run(&self, rows: &[f64], width: usize, count: usize) -> (Vec<usize>, Vec<f64>) {
         self.basis.check(width);
-        let row = |at: usize| {
-            let products = self.basis.products(&rows[at * width..(at + 1) * width]);
-            match &self.votes {
-                Votes::Linear { positive, probable } => self.linear(products, *positive, *probable),
-                Votes::Pairs { sizes, coefficients, probabilities } => {
-                    self.paired(&products, sizes, coefficients, probabilities.as_ref())
-                }
-            }
-        };
-        let (classes, scores): (Vec<usize>, Vec<Vec<f64>>) = (0..count).map(row).unzip();
+        let mut results = vec![(0, Vec::new()); count];
+        share(&mut results, 1, worth(&self.basis, count), |first, results| {
+            let rows = &rows[first * width..(first + results.len()) * width];
+            self.basis.each_row(rows, results.len(), |row, products| results[row] = self.vote(products));
+        });
+        let (classes, scores): (Vec<usize>, Vec<Vec<f64>>) = results.into_iter().unzip();
         (classes, scores.concat())
+    }
+
+    /// Returns the class of a row and its scores.
+    fn vote(&self, products: &[f64]) -> (usize, Vec<f64>) {
+        match &self.votes {
+            Votes::Linear { positive, probable } => self.linear(products, *positive, *probable),
+            Votes::Pairs { sizes, coefficients, probabilities } => {
+                self.paired(products, sizes, coefficients, probabilities.as_ref())
+            }
+        }
     }
 
     fn pairs(&self) -> usize {
         self.classes * (self.classes - 1) / 2
     }
 
-    fn linear(&self, products: Vec<f64>, positive: bool, probable: bool) -> (usize, Vec<f64>) {
+    fn linear(&self, products: &[f64], positive: bool, probable: bool) -> (usize, Vec<f64>) {
         let mut scores: Vec<f64> = products.iter().map(|product| product + self.rho[0]).collect();
         let mut class = first_highest(&scores);
         if self.classes == 2 && !probable {

@@ -9,8 +9,7 @@ fn basis(kernel: Kernel) -> Basis {
         gamma: 0.5,
         coef0: 0.2,
         degree: 3.0,
-        vectors: vec![0.1, 0.2, 0.5, -0.3, 1.0, 0.4],
-        count: 3,
+        vectors: Vectors::new(&[0.1, 0.2, 0.5, -0.3, 1.0, 0.4], 3),
     }
 }
 
@@ -43,7 +42,7 @@ fn every_kernel_compares_its_way() {
 #[test]
 fn powers_of_negative_products_are_whole_or_nan() {
     let power = |degree| {
-        let basis = Basis { degree, coef0: -1.5, vectors: vec![1.0], count: 1, ..basis(Kernel::Poly) };
+        let basis = Basis { degree, coef0: -1.5, vectors: Vectors::new(&[1.0], 1), ..basis(Kernel::Poly) };
         let machine = Regress { basis, coefficients: vec![1.0], rho: 0.0, one_class: false };
         rounded(machine.run(&[-1.0], 1, 1))[0]
     };
@@ -86,7 +85,7 @@ fn probabilities_of_pairs_are_coupled() {
 #[test]
 fn classes_may_have_a_vector_each() {
     let machine = Classify {
-        basis: Basis { count: 2, vectors: vec![0.3, -0.2, 0.5, 0.1], ..basis(Kernel::Linear) },
+        basis: Basis { vectors: Vectors::new(&[0.3, -0.2, 0.5, 0.1], 2), ..basis(Kernel::Linear) },
         classes: 2,
         transform: Transform::None,
         rho: vec![0.1],
@@ -101,7 +100,7 @@ fn classes_may_have_a_vector_each() {
 fn one_of_two_classes_wins_by_the_sign_or_by_one_half() {
     let class = |rho, positive, probable| {
         let machine = Classify {
-            basis: Basis { count: 2, vectors: vec![0.3, 0.2], ..basis(Kernel::Linear) },
+            basis: Basis { vectors: Vectors::new(&[0.3, 0.2], 2), ..basis(Kernel::Linear) },
             classes: 2,
             transform: Transform::None,
             rho: vec![rho],
@@ -118,7 +117,7 @@ fn one_of_two_classes_wins_by_the_sign_or_by_one_half() {
 fn two_classes_have_the_score_of_their_pair_and_its_opposite() {
     let scores = |transform| {
         let machine = Classify {
-            basis: Basis { count: 2, vectors: vec![0.3, 0.2], ..basis(Kernel::Linear) },
+            basis: Basis { vectors: Vectors::new(&[0.3, 0.2], 2), ..basis(Kernel::Linear) },
             classes: 2,
             transform,
             rho: vec![0.0],

@@ -11,7 +11,7 @@ use burn::tensor::{DType, Int, Tensor};
 use onnx_embed_kernels::fault::fail;
 use onnx_embed_kernels::reader::{Blocking, Reader, Waiting, now};
 use onnx_embed_kernels::scores::Transform;
-use onnx_embed_kernels::svm::{Basis, Classify, Kernel, Regress, Votes};
+use onnx_embed_kernels::svm::{Basis, Classify, Kernel, Regress, Vectors, Votes};
 
 use super::classes::{Labels, Rows, scores};
 use crate::Array;
@@ -57,8 +57,7 @@ impl Machine<'_> {
             gamma,
             coef0,
             degree,
-            vectors: list(weights, self.vectors.unwrap_or(self.coefficients)),
-            count,
+            vectors: Vectors::new(&list(weights, self.vectors.unwrap_or(self.coefficients)), count),
         }
     }
 }
