@@ -20,7 +20,7 @@ pub use normalize::batch::BatchNorm;
 pub use normalize::group::{GroupNorm, InstanceNorm};
 pub use normalize::layer::{LayerNorm, RmsNorm};
 pub use onnx_embed_kernels::epilogue::Activation;
-pub use product::linear::Linear;
+pub use product::linear::{Linear, SharedLinear};
 pub use product::matmul_nbits::MatMulNBits;
 pub use quantize::integer::QuantizedWeight;
 pub use recurrent::{Gru, Lstm, QuantizedLstm, Rnn};

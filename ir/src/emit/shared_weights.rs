@@ -29,6 +29,9 @@ pub fn assign(items: &mut [Item<'_>], graph: &Graph, root: &mut Layer, alike: bo
     cx.shared = wanted;
 }
 
+/// Maximum number of elements of a weight that each layer copies, unless it is trained.
+const MAX_COPIED: usize = 1 << 14;
+
 /// Returns the weights that are used more than once, except those that are not trained and so small that copies are
 /// cheap.
 fn candidates(graph: &Graph) -> BTreeSet<ValueId> {
@@ -36,8 +39,11 @@ fn candidates(graph: &Graph) -> BTreeSet<ValueId> {
     count(&graph.body, &mut counts);
     let worth = |id: &ValueId| {
         let value = &graph.values[*id];
-        let several = graph.training || value.known.peek().is_none_or(|known| known.len() > 1);
-        value.weight.is_some() && (value.known.is_none() || value.parameter && several)
+        let Some(weight) = &value.weight else {
+            return false;
+        };
+        let is_trained = graph.training && value.parameter;
+        is_trained || value.known.is_none() && weight.sizes.iter().product::<usize>() > MAX_COPIED
     };
     let several = counts.into_iter().filter(|(_, count)| *count > 1);
     several.map(|(id, _)| id).filter(worth).collect()

@@ -19,6 +19,13 @@ impl Emit<'_, '_> {
         !self.source.loading && id.is_some_and(|id| self.source.cx.may_stand_in_layer(id))
     }
 
+    /// Returns `true` if an input is a constant, regardless of the struct that contains it, and the node is not computed when the
+    /// model is loaded.
+    pub fn is_layer_constant(&self, input: usize) -> bool {
+        let id = self.node.input(input);
+        !self.source.loading && id.is_some_and(|id| self.source.cx.values[id].is_constant())
+    }
+
     /// Returns the name of the weight of an input, if the layer that uses it may own it.
     pub fn weight(&mut self, input: usize) -> Option<Code> {
         let id = self.node.input(input)?;

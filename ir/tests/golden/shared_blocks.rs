@@ -253,6 +253,7 @@ mod model_onnx {
     struct Decoder {
         decoder: layers::Linear,
         gain: Param<Tensor<1>>,
+        mat_mul: layers::SharedLinear,
     }
     impl Decoder {
         #[inline(never)]
@@ -269,7 +270,7 @@ mod model_onnx {
             } else {
                 x.neg()
             };
-            ops::matmul::linear(x, table.transpose(), None)
+            self.mat_mul.forward(x, table.transpose(), None, None)
         }
         fn load(weights: &Weights<'_>) -> Self {
             Self {
@@ -280,6 +281,7 @@ mod model_onnx {
                     )
                     .activation(Activation::Tanh),
                 gain: weights.float::<1>("gain"),
+                mat_mul: layers::SharedLinear::new(Activation::Identity),
             }
         }
     }

@@ -146,34 +146,15 @@ impl MatMul {
         let (2, 2.., ElementClass::Float, false) = (b.rank(), a.rank(), b.dtype.kind(), right.batch) else {
             return Ok(None);
         };
-        let activation = self.activation.as_ref().map(|fused| fused.code(a.dtype));
-        let layer = linear_layer(cx, right.matrix, activation.clone())?;
         let vector = !cx.has(2) || cx.tensor_type(2)?.rank() == 1;
-        if layer.is_none() && !(cx.is_weight(1) && vector) {
+        if !vector || !cx.is_layer_constant(1) {
             return Ok(None);
         }
         self.check(cx, &a, &b)?;
+        let activation = self.activation.as_ref().map(|fused| fused.code(a.dtype));
         let x = left.written(cx.tensor(0)?, a.rank());
-        if let Some(layer) = layer {
-            return Ok(Some(if cx.has(3) {
-                let sum = cx.tensor(3)?;
-                code!(#layer.forward_add(#x, #sum))
-            } else {
-                code!(#layer.forward(#x))
-            }));
-        }
-        let (mut weight, bias) = (cx.tensor(1)?, cx.optional(2)?);
-        if right.matrix {
-            weight = code!(#weight.transpose());
-        }
-        if activation.is_none() && !cx.has(3) {
-            return Ok(Some(code!(ops::matmul::linear(#x, #weight, #bias))));
-        }
-        let sum = cx.optional(3)?;
-        let activation = activation.unwrap_or_else(|| code!(Activation::Identity));
-        Ok(Some(code! {
-            ops::matmul::linear_then(#x, #weight, #bias, #sum, #activation.into())
-        }))
+        let sum = if cx.has(3) { Some(cx.tensor(3)?) } else { None };
+        linear_layer(cx, x, right.matrix, sum, activation).map(Some)
     }
 
     /// Marks the node as fallible if sizes may contradict each other.

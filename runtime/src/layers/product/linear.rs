@@ -69,6 +69,31 @@ impl Linear {
     }
 }
 
+/// `x * weight + bias` with operands that another part of the model contains. The layer keeps the packed weight.
+#[derive(Module, Debug)]
+pub struct SharedLinear {
+    #[module(skip)]
+    epilogue: Epilogue,
+}
+
+impl SharedLinear {
+    /// Creates a layer that applies `activation` last.
+    pub fn new(activation: Activation) -> Self {
+        Self { epilogue: Epilogue { activation, ..Epilogue::of_layer() } }
+    }
+
+    /// Computes the product with a weight of shape `[inputs, outputs]`, plus `sum`, which has the shape of the result.
+    pub fn forward<const D: usize>(
+        &self,
+        x: Tensor<D>,
+        weight: Tensor<2>,
+        bias: Option<Tensor<1>>,
+        sum: Option<Tensor<D>>,
+    ) -> Tensor<D> {
+        linear_then(x, weight, bias, sum, self.epilogue.clone())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use burn::tensor::{Device, TensorData};
@@ -94,5 +119,22 @@ mod tests {
         let shortcut = Tensor::from_data([[-5f32, 5.0], [1.0, 1.0]], &device);
         let y = layer.forward_add(x, shortcut).into_data();
         assert_eq!(y, TensorData::from([[0f32, 3.0], [4.0, 0.0]]));
+    }
+
+    #[test]
+    fn a_shared_weight_may_change_between_calls() {
+        let device = Device::flex();
+        let layer = SharedLinear::new(Activation::Relu);
+        let x = || Tensor::<2>::from_data([[2f32], [3.0]], &device);
+        let bias = || Some(Tensor::from_data([1f32, 1.0], &device));
+        for (weight, expected) in
+            [([[1f32], [-1.0]], [[3f32, 0.0], [4.0, 0.0]]), ([[0.0], [2.0]], [[1.0, 5.0], [1.0, 7.0]])]
+        {
+            let weight = Tensor::<2>::from_data(weight, &device);
+            for _ in 0..2 {
+                let y = layer.forward(x(), weight.clone().transpose(), bias(), None);
+                assert_eq!(y.into_data(), TensorData::from(expected));
+            }
+        }
     }
 }

@@ -121,7 +121,7 @@ impl Gemm {
     /// Returns a fully connected layer, if B is a weight and the bias has rank 1.
     fn linear(&self, cx: &mut Emit<'_, '_>) -> Result<Option<Code>, Problem> {
         let dtype = cx.tensor_type(1)?.dtype;
-        if !self.is_layer() || dtype.kind() != ElementClass::Float {
+        if !self.is_layer() || dtype.kind() != ElementClass::Float || !cx.is_layer_constant(1) {
             return Ok(None);
         }
         let columns = cx.output_tensor(0)?.shape.get(1).cloned();
@@ -132,10 +132,7 @@ impl Gemm {
             }
         }
         let activation = self.activation.as_ref().map(|fused| fused.code(dtype));
-        let Some(layer) = linear_layer(cx, self.transposed[1], activation)? else {
-            return Ok(None);
-        };
         let x = cx.tensor(0)?;
-        Ok(Some(code!(#layer.forward(#x))))
+        linear_layer(cx, x, self.transposed[1], None, activation).map(Some)
     }
 }

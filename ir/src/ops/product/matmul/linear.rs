@@ -1,19 +1,39 @@
-//! Products with stored weights, which are layers.
+//! Products with constant weights, which are layers.
 
 use crate::diagnostics::Problem;
 use crate::emit::{Emit, whole};
 use crate::rust::{Code, code};
 
-/// Returns the field of a fully connected layer with an optional activation, if its operands are stored: the weight,
-/// input 1, `[inputs, outputs]` or transposed, and the bias, input 2.
+/// Returns the call of a fully connected layer with an optional activation. The weight is constant: input 1, `[inputs, outputs]` or
+/// transposed. Input 2 is a bias. `sum` is added before the activation.
 pub(super) fn linear_layer(
     cx: &mut Emit<'_, '_>,
+    x: Code,
     transposed: bool,
+    sum: Option<Code>,
     activation: Option<Code>,
-) -> Result<Option<Code>, Problem> {
-    if !cx.is_stored(1) || cx.has(2) && !cx.is_stored(2) {
-        return Ok(None);
+) -> Result<Code, Problem> {
+    if cx.is_stored(1) && (!cx.has(2) || cx.is_stored(2)) {
+        let layer = stored(cx, transposed, activation)?;
+        return Ok(match sum {
+            Some(sum) => code!(#layer.forward_add(#x, #sum)),
+            None => code!(#layer.forward(#x)),
+        });
     }
+    let activation = activation.unwrap_or_else(|| code!(Activation::Identity));
+    let hint = cx.layer_hint(1);
+    let load = code!(layers::SharedLinear::new(#activation));
+    let layer = cx.layer(&hint, code!(layers::SharedLinear), load);
+    let (mut weight, bias) = (cx.tensor(1)?, cx.optional(2)?);
+    if transposed {
+        weight = code!(#weight.transpose());
+    }
+    let sum = sum.map_or_else(|| code!(None), |sum| code!(Some(#sum)));
+    Ok(code!(#layer.forward(#x, #weight, #bias, #sum)))
+}
+
+/// Returns the field of a layer that owns its operands.
+fn stored(cx: &mut Emit<'_, '_>, transposed: bool, activation: Option<Code>) -> Result<Code, Problem> {
     let hint = cx.layer_hint(1);
     let bias = if cx.has(2) { cx.weight(2).map(|name| code!(Some(#name))) } else { Some(code!(None)) };
     let named = [("weight", 1), ("bias", 2)];
@@ -40,5 +60,5 @@ pub(super) fn linear_layer(
         Some(activation) => code!(#load.activation(#activation)),
         None => load,
     };
-    Ok(Some(cx.layer_of(&hint, code!(layers::Linear), load, parameters)))
+    Ok(cx.layer_of(&hint, code!(layers::Linear), load, parameters))
 }
