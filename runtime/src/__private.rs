@@ -48,3 +48,14 @@ pub mod trace {
 pub mod weights {
     pub use crate::weights::*;
 }
+
+/// Does nothing. The compiler warns where a model calls it if the program is compiled without vector instructions, although they
+/// exist.
+#[cfg(feature = "std")]
+#[cfg_attr(
+    all(target_family = "wasm", feature = "flex", not(target_feature = "simd128")),
+    deprecated(
+        note = "enable them with `-C target-feature=+simd128`, as models take 2 to 4 times as long on the CPU without"
+    )
+)]
+pub const fn vector_instructions() {}

@@ -157,6 +157,7 @@ macro_rules! from_file {
             path: impl AsRef<std::path::Path>,
             device: &$crate::Device,
         ) -> Result<Self, $crate::Error> {
+            $crate::__private::vector_instructions();
             <Self as $crate::OnnxModel>::from_file(path, device)
         }
     };
