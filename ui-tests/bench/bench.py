@@ -49,7 +49,11 @@ class Model:
         self.entry = entry
 
     def inputs(self, listed):
-        """Arrays by name: those that are recorded, or made as the list of models says."""
+        """Arrays by name: those that are recorded, the first rows of a table, or made as the list of models says."""
+        table = self.path.with_name("rows.npz")
+        if table.is_file():
+            with numpy.load(table) as arrays:
+                return {name: arrays[name][: self.entry["sizes"]["rows"]] for name in arrays.files}
         if not self.entry.get("sizes") and not self.entry.get("inputs"):
             return self.recorded_inputs()
         sizes = listed.get("sizes", {}) | self.entry.get("sizes", {})
@@ -82,7 +86,7 @@ def main():
     if options.before:
         engines.CHECKOUTS["before"] = options.before.resolve()
         options.engines = [*(options.engines or ["ours"]), "before"]
-    options.engines = options.engines or list(engines.NAMES)
+    options.engines = options.engines or [name for name in engines.NAMES if name not in engines.BOOSTED]
     if options.write and (options.before or options.wasm):
         sys.exit("BENCHMARKS.md has no table for --before and --wasm")
     if options.wasm:
@@ -112,6 +116,8 @@ def main():
     engines.TARGET.mkdir(parents=True, exist_ok=True)
     options.results.write_text(json.dumps(rows, indent=1))
     print(tables.changes(rows) if options.before else tables.summary(rows, options.engines))
+    if tabular := [row for row in rows if row["kind"] == "classical"]:
+        print(tables.classical(tabular, options.engines))
     if options.write:
         tables.into(engines.ROOT / "BENCHMARKS.md", rows, options.engines)
 
@@ -168,7 +174,7 @@ def measure(model, inputs, options, failures):
         processes, results = starts[threads]
         processes[engine].end()
         results[engine] |= figures(rounds[threads, engine], threads)
-        if engine != "ort":
+        if engine != "ort" and engine not in engines.BOOSTED:
             results[engine]["program_bytes"] = engines.bytes_of(engine, model)
         results[engine]["wrong"] = bool(results[engine].get("distance", 0.0) > WRONG)
     weights = sum(file.stat().st_size for file in model.path.parent.iterdir() if file.suffix != ".npz")
@@ -194,7 +200,7 @@ def start(model, folder, threads, options, failures):
             results[engine] = {"problem": str(problem)}
     expected = values.read(folder / "ort") if "ort" in running else None
     for engine in running:
-        if expected is not None and engine != "ort":
+        if expected is not None and engine != "ort" and engine not in engines.BOOSTED:
             results[engine]["distance"] = values.distance(values.read(folder / engine), expected)
     return running, results
 

@@ -10,7 +10,9 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "bench"
-NAMES = {"ort": "ONNX Runtime", "ours": "onnx-embed", "tract": "tract", "rten": "rten", "burn": "burn-onnx"}
+# Engines for boosted trees only, which run if they are named.
+BOOSTED = {"library": "LightGBM or XGBoost", "lleaves": "lleaves"}
+NAMES = {"ort": "ONNX Runtime", "ours": "onnx-embed", "tract": "tract", "rten": "rten", "burn": "burn-onnx"} | BOOSTED
 
 # The checkouts of this project that programs are built from, by engine: `bench.py --before` adds one.
 CHECKOUTS = {"ours": ROOT}
@@ -98,6 +100,8 @@ def cargo(words, folder, target=TARGET / "target"):
 def program(engine, model):
     if engine == "ort":
         return [sys.executable, str(HERE / "ort.py")]
+    if engine in BOOSTED:
+        return [sys.executable, str(HERE / "boosted.py"), engine]
     if engine in CHECKOUTS and FOR:
         path = target_of(engine) / WASI / "release" / f"bench-{model.id}.wasm"
         return ["node", "--no-warnings", str(HERE / "wasm.mjs"), str(path)]

@@ -150,13 +150,46 @@ def growth(rows, engines):
     return "\n".join(lines)
 
 
+def classical(rows, engines):
+    """Ratios of classical models by the number of rows, and geometric means."""
+    others = [engine for engine in engines if engine != "ort"]
+    sizes = sorted({row["grows"][1] for row in rows})
+    keys = [(size, engine) for size in sizes for engine in others]
+    names = [f"{NAMES[engine]}, {size:,} row{'s' * (size > 1)}" for size, engine in keys]
+    lines = [f"| model | threads | ONNX Runtime, ms | {' | '.join(names)} |"]
+    lines.append("| --- | ---: | ---: |" + " ---: |" * len(keys))
+    groups, ratios = {}, {}
+    for row in rows:
+        groups.setdefault((row["model"], row["threads"]), {})[row["grows"][1]] = row
+    for (model, count), group in groups.items():
+        times = [group.get(size, {}).get("engines", {}).get("ort", {}).get("ms") for size in sizes]
+        cells = [" / ".join(f"{time:.3g}" if time else "-" for time in times)]
+        for size, engine in keys:
+            share = ratio(group[size], engine) if size in group else None
+            ratios.setdefault((count, size, engine), []).extend([share] if share else [])
+            cells.append(f"{share:.2f}" if share else "-")
+        lines.append(f"| {model} | {count} | {' | '.join(cells)} |")
+    for count in sorted({count for count, _, _ in ratios}):
+        means = [mean(ratios.get((count, *key), [])) for key in keys]
+        cells = [f"{share:.2f}" if share else "-" for share in means]
+        lines.append(f"| geometric mean | {count} | | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def into(path, rows, engines):
-    """Replaces what stands between the marks."""
+    """Replaces the tables between the marks for which there are rows."""
     text = path.read_text()
-    grown = [row for row in rows if row["grows"]]
+    tabular = [row for row in rows if row["kind"] == "classical"]
+    grown = [row for row in rows if row["grows"] and row not in tabular]
     rows = [row for row in rows if not row["grows"]]
-    parts = {"means": summary(rows, engines), "times": times(rows, engines), "threads": threads(rows, engines)}
-    parts |= {"growth": growth(grown, engines), "costs": costs(rows, engines)}
+    parts = {}
+    if rows:
+        parts |= {"means": summary(rows, engines), "times": times(rows, engines), "threads": threads(rows, engines)}
+        parts |= {"costs": costs(rows, engines)}
+    if grown:
+        parts |= {"growth": growth(grown, engines)}
+    if tabular:
+        parts |= {"classical": classical(tabular, engines)}
     for name, table in parts.items():
         text = replaced(text, name, table)
     path.write_text(text)
