@@ -1,26 +1,51 @@
 //! Work on the rows of a table.
 
+/// What is computed for all rows, by which the number of threads is determined.
+pub enum Work {
+    /// Visits of nodes of trees.
+    Visits(usize),
+    Multiplications(usize),
+}
+
+impl Work {
+    /// Returns the number of threads that it is worth.
+    #[cfg(feature = "flex")]
+    fn threads(&self) -> usize {
+        use crate::flex::plan::tuning::{multiplications_per_thread, visits_per_thread};
+
+        match *self {
+            Self::Visits(count) => count / visits_per_thread(),
+            Self::Multiplications(count) => count / multiplications_per_thread(),
+        }
+    }
+
+    /// Without kernels for CPUs, there are no threads.
+    #[cfg(not(feature = "flex"))]
+    fn threads(&self) -> usize {
+        match *self {
+            Self::Visits(count) | Self::Multiplications(count) => count.min(1),
+        }
+    }
+}
+
 /// Calls `visit` with the first row of each part of the results, which have `per_row` elements for each row. Parts are computed
-/// in parallel if they are `worth` that many threads, and the kernels have threads.
+/// in parallel if the work is worth it, and the kernels have threads.
 pub fn share<S: Send + Sync>(
     results: &mut [S],
     per_row: usize,
-    worth: usize,
+    work: Work,
     visit: impl Fn(usize, &mut [S]) + Send + Sync,
 ) {
+    let rows = results.len().checked_div(per_row).unwrap_or(0);
+    let parts = work.threads().min(rows);
     #[cfg(feature = "flex")]
-    {
+    if parts > 1 {
         use crate::flex::{memory::on_chunks, threads};
 
-        let count = results.len().checked_div(per_row).unwrap_or(0);
-        let parts = worth.min(count);
-        let parts = if parts > 1 { parts.min(threads::even_parts(threads::count())) } else { 1 };
-        if parts > 1 {
-            let rows = count.div_ceil(parts);
-            return on_chunks(results, rows * per_row, |at, results| visit(at * rows, results));
-        }
+        let rows = rows.div_ceil(parts.min(threads::even_parts(threads::count())));
+        return on_chunks(results, rows * per_row, |at, results| visit(at * rows, results));
     }
-    let _ = (per_row, worth);
+    let _ = parts;
     visit(0, results)
 }
 

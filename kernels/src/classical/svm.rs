@@ -61,7 +61,7 @@ impl Regress {
     pub fn run(&self, rows: &[f64], width: usize, count: usize) -> Vec<f64> {
         self.basis.check(width);
         let mut results = vec![0.0; count];
-        share(&mut results, 1, worth(&self.basis, count), |first, results| {
+        share(&mut results, 1, self.basis.work(count), |first, results| {
             let rows = &rows[first * width..(first + results.len()) * width];
             self.basis.each_row(rows, results.len(), |row, products| results[row] = self.result(products));
         });
@@ -79,15 +79,6 @@ impl Regress {
     }
 }
 
-/// Returns the number of threads that rows are worth.
-fn worth(basis: &Basis, rows: usize) -> usize {
-    #[cfg(feature = "flex")]
-    return basis.multiplications().saturating_mul(rows)
-        / crate::flex::plan::tuning::multiplications_per_thread();
-    #[cfg(not(feature = "flex"))]
-    1
-}
-
 impl Classify {
     /// Returns the number of scores of a row: one per class, or for pairs without probabilities one per pair,
     /// and two if there is one pair.
@@ -102,7 +93,7 @@ impl Classify {
     pub fn run(&self, rows: &[f64], width: usize, count: usize) -> (Vec<usize>, Vec<f64>) {
         self.basis.check(width);
         let mut results = vec![(0, Vec::new()); count];
-        share(&mut results, 1, worth(&self.basis, count), |first, results| {
+        share(&mut results, 1, self.basis.work(count), |first, results| {
             let rows = &rows[first * width..(first + results.len()) * width];
             self.basis.each_row(rows, results.len(), |row, products| results[row] = self.vote(products));
         });

@@ -10,7 +10,10 @@ mod walk;
 use alloc::vec::Vec;
 use core::{ops::Add, slice};
 
-use crate::{classical::rows::share, ensure};
+use crate::{
+    classical::rows::{Work, share},
+    ensure,
+};
 
 use bit_vectors::{BitVectors, MIN_ROWS, ROWS};
 pub use build::{Indexed, Labeled};
@@ -136,6 +139,8 @@ const FEATURE: u32 = (1 << 28) - 1;
 const MISSING: u32 = 1 << 31;
 /// Number of rows that walk one tree before the next, so that its nodes stay in the cache.
 const BLOCK: usize = 64;
+/// Number of nodes of a path, for an estimate of the work.
+const DEPTH: usize = 8;
 
 impl<T: Number> Forest<T> {
     /// Returns the number of trees.
@@ -166,19 +171,11 @@ impl<T: Number> Forest<T> {
             }
         };
         let count = out.len().checked_div(per_row).unwrap_or(0);
-        share(out, per_row, self.worth(count), |first, out| {
+        let visits = count.saturating_mul(self.trees()).saturating_mul(DEPTH);
+        share(out, per_row, Work::Visits(visits), |first, out| {
             let rows = &rows[first * width..first * width + out.len() / per_row * width];
             all(rows, out);
         });
-    }
-
-    /// Returns the number of threads that rows are worth.
-    fn worth(&self, rows: usize) -> usize {
-        #[cfg(feature = "flex")]
-        return rows.saturating_mul(self.trees()).saturating_mul(8)
-            / crate::flex::plan::tuning::visits_per_thread();
-        #[cfg(not(feature = "flex"))]
-        1
     }
 
     /// Calls `found(row, leaves)` for each tree and some rows from `row` on, in the order of the trees for each row.

@@ -4,7 +4,10 @@ use alloc::{vec, vec::Vec};
 #[cfg(not(feature = "std"))]
 use num_traits::Float as _;
 
-use crate::{classical::rows::vectorized, ensure};
+use crate::{
+    classical::rows::{Work, vectorized},
+    ensure,
+};
 
 /// Kernel function of a row and a vector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,15 +60,11 @@ impl Vectors {
 }
 
 impl Basis {
-    /// Returns the number of vectors.
-    pub fn count(&self) -> usize {
-        self.vectors.count
-    }
-
-    /// Returns the number of multiplications for a row.
-    pub fn multiplications(&self) -> usize {
-        // An exponential takes about as long as that of 16 features.
-        self.vectors.count.saturating_mul(self.vectors.features.saturating_add(16))
+    /// Returns the work for some rows.
+    pub fn work(&self, rows: usize) -> Work {
+        // The kernel function takes about as long as 16 features.
+        let features = self.vectors.features.saturating_add(16);
+        Work::Multiplications(rows.saturating_mul(self.vectors.count).saturating_mul(features))
     }
 
     /// Checks the number of features of a row.
