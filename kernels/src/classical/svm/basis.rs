@@ -29,7 +29,7 @@ pub struct Basis {
     pub vectors: Vectors,
 }
 
-/// Support vectors, as many features of several vectors side by side as [`LANES`].
+/// Support vectors, the same feature of several vectors side by side.
 #[derive(Clone, Debug)]
 pub struct Vectors {
     blocks: Vec<[f64; LANES]>,
