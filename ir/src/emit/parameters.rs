@@ -7,7 +7,7 @@ use proc_macro2::Literal;
 use super::{Context, Layer};
 use crate::graph::{Block, Graph, ValueId};
 use crate::rust::{Code, CodeNode, code};
-use crate::weight::is_weight;
+use crate::weight::{Weight, is_weight};
 
 /// Returns the parameters that are used only as mean or variance of batch normalizations.
 pub fn statistics(graph: &Graph) -> BTreeSet<ValueId> {
@@ -46,7 +46,7 @@ pub fn table(root: &Layer, cx: &mut Context<'_>) -> Code {
 pub fn count(cx: &Context<'_>) -> usize {
     let weights = cx.weights.keys().filter_map(|id| cx.values[*id].weight.as_ref());
     let weights = weights.filter(|weight| is_weight(weight.dtype, &weight.sizes));
-    weights.map(|weight| weight.sizes.iter().product::<usize>()).sum()
+    weights.filter_map(Weight::count).sum()
 }
 
 /// Returns a note for the documentation of `PARAMETERS` if constructors compute layers from parameters, for example

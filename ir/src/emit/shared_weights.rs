@@ -11,6 +11,7 @@ use super::tree::Item;
 use super::{Context, Layer, snake, variable};
 use crate::attributes::{Attribute, Described};
 use crate::graph::{Block, Graph, Node, ValueId, Values};
+use crate::weight::Weight;
 
 /// Assigns each weight that several layers use to the struct that contains them, and names it. Unless `alike`, no
 /// layers are considered equal.
@@ -39,11 +40,9 @@ fn candidates(graph: &Graph) -> BTreeSet<ValueId> {
     count(&graph.body, &mut counts);
     let worth = |id: &ValueId| {
         let value = &graph.values[*id];
-        let Some(weight) = &value.weight else {
-            return false;
-        };
         let is_trained = graph.training && value.parameter;
-        is_trained || value.known.is_none() && weight.sizes.iter().product::<usize>() > MAX_COPIED
+        let is_large = |weight: &Weight| weight.count().is_none_or(|count| count > MAX_COPIED);
+        value.weight.as_ref().is_some_and(|weight| is_trained || value.known.is_none() && is_large(weight))
     };
     let several = counts.into_iter().filter(|(_, count)| *count > 1);
     several.map(|(id, _)| id).filter(worth).collect()

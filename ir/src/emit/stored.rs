@@ -39,12 +39,6 @@ impl Emit<'_, '_> {
         Some(Code::weight(&self.source.cx.weight_name(id)))
     }
 
-    /// Returns `true` if an input is a weight of the file, regardless of the struct that contains it.
-    pub fn is_weight(&self, input: usize) -> bool {
-        let id = self.node.input(input);
-        id.is_some_and(|id| self.source.cx.values[id].weight.is_some())
-    }
-
     /// Returns `true` if parameters are trained. Layers then cannot contain values that are computed from them.
     pub fn is_training(&self) -> bool {
         self.source.cx.training
