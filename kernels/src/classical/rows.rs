@@ -1,6 +1,6 @@
 //! Work on the rows of a table.
 
-/// What is computed for all rows, by which the number of threads is determined.
+/// Amount of work for all rows. It determines the number of threads.
 pub enum Work {
     /// Visits of nodes of trees.
     Visits(usize),

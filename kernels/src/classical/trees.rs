@@ -47,6 +47,10 @@ pub enum Aggregate {
 pub trait Number: Copy + PartialOrd + Add<Output = Self> + Send + Sync + core::fmt::Debug + 'static {
     fn from_f64(value: f64) -> Self;
     fn into_f64(self) -> f64;
+
+    fn is_nan(self) -> bool {
+        self.partial_cmp(&self).is_none()
+    }
 }
 
 impl Number for f32 {

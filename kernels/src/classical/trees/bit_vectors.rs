@@ -76,7 +76,7 @@ struct Exclusion<T> {
 /// An exclusion of a group, with the feature and the bit for NaN of the test.
 type Tested<T> = (u32, Exclusion<T>);
 
-/// Receives leaves of consecutive rows, of which the first one has this number.
+/// Called with the number of a row and the leaves of this row and those after it.
 type Found<'a> = &'a mut dyn FnMut(usize, &[u32]);
 
 enum Visit {
@@ -86,23 +86,23 @@ enum Visit {
 }
 
 impl<T: Number> BitVectors<T> {
-    /// Returns the tests of trees whose nodes, of which the first ones are `branches`, all have the mode `mode`. Returns `None`
-    /// if trees share nodes, or if they have so many leaves that walks are faster.
+    /// Collects the tests of trees. The first `branches` nodes are branches, and `mode` is the mode of all of them. Returns
+    /// `None` if trees share nodes, or if walks are faster because a tree has too many leaves.
     pub fn new(nodes: &[Node<T>], branches: u32, roots: &[u32], mode: Option<Mode>) -> Option<Self> {
         let strict = match mode? {
             Mode::LessOrEqual => false,
             Mode::Less => true,
             _ => return None,
         };
-        let is_nan = |node: &Node<T>| node.value.partial_cmp(&node.value).is_none();
-        if branches == 0 || nodes[..branches as usize].iter().any(is_nan) {
+        let tests = &nodes[..branches as usize];
+        if tests.is_empty() || tests.iter().any(|node| node.value.is_nan()) {
             return None;
         }
         let mut vectors = Self {
             groups: Vec::new(),
             exclusions: Vec::new(),
             leaves: Vec::new(),
-            features: nodes[..branches as usize].iter().map(|node| node.test & FEATURE).collect(),
+            features: tests.iter().map(|node| node.test & FEATURE).collect(),
             strict,
         };
         vectors.features.sort_unstable();
@@ -161,8 +161,7 @@ impl<T: Number> BitVectors<T> {
     /// Sorts the exclusions of a group.
     fn end_group(&mut self, group: &mut Group, tested: &mut Vec<Tested<T>>) {
         tested.sort_by(|(a, x), (b, y)| {
-            let order = (a & FEATURE, a & MISSING).cmp(&(b & FEATURE, b & MISSING));
-            order.then_with(|| x.value.partial_cmp(&y.value).unwrap_or(core::cmp::Ordering::Equal))
+            a.cmp(b).then_with(|| x.value.partial_cmp(&y.value).unwrap_or(core::cmp::Ordering::Equal))
         });
         for list in tested.chunk_by(|(a, _), (b, _)| a == b) {
             let start = self.exclusions.len();
@@ -260,7 +259,7 @@ impl<T: Number> Column<T> {
         Self {
             values,
             most: values.into_iter().fold(T::from_f64(f64::NEG_INFINITY), more),
-            has_nan: values.iter().any(|value| value.partial_cmp(value).is_none()),
+            has_nan: values.iter().any(|value| value.is_nan()),
         }
     }
 
@@ -277,7 +276,7 @@ impl<T: Number> Column<T> {
         let values = self.values;
         if self.has_nan && missing {
             for &Exclusion { value, kept, word } in exclusions {
-                let passes = |x: T| passes(x, value) || x.partial_cmp(&x).is_none();
+                let passes = |x: T| passes(x, value) || x.is_nan();
                 keep(&mut bits[word as usize], kept, &values, passes);
             }
             return;

@@ -171,8 +171,7 @@ impl<T: Number> Indexed<T> {
             let (mut value, mut mode) = (self.values[at], self.modes[at]);
             if mode == Mode::Member {
                 mode = Mode::Equal;
-                let is_number = |value: &T| value.partial_cmp(value).is_some();
-                let list: Vec<T> = members.by_ref().take_while(is_number).collect();
+                let list: Vec<T> = members.by_ref().take_while(|value| !value.is_nan()).collect();
                 // Nothing equals NaN, so an empty set has no member.
                 value = list.first().copied().unwrap_or(T::from_f64(f64::NAN));
                 chains.extend(list.into_iter().skip(1).map(|value| (at, value)));
@@ -217,7 +216,7 @@ fn target(id: i64, targets: usize) -> Result<u32, &'static str> {
     }
 }
 
-/// Rejects cyclic branches, which would be walked forever.
+/// Builds a forest. Rejects cyclic branches, which would be walked forever.
 fn forest<T: Number>(
     branches: Vec<Branch<T>>,
     roots: Vec<u32>,

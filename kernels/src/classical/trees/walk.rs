@@ -1,19 +1,19 @@
 //! Paths of rows from the roots of trees to leaves.
 //!
-//! A path is a chain of loads, each of which depends on the one before. Several paths are therefore walked in lockstep: those
-//! of several rows in one tree, or of one row in several trees.
+//! Each step of a path waits for the load of the step before. Therefore several paths advance together, in lockstep: those of
+//! several rows in one tree, or those of one row in several trees.
 
 use core::slice;
 
 use super::{FEATURE, Forest, MISSING, Mode, Node, Number};
 
 /// Number of paths that are walked in lockstep.
-pub const LANES: usize = 8;
+const LANES: usize = 8;
 
 impl<T: Number> Forest<T> {
     /// Calls `found(row, leaves)` for each tree and some rows from `row` on, in the order of the trees for each row.
     pub fn walk(&self, rows: &[T], width: usize, count: usize, found: impl FnMut(usize, &[u32])) {
-        let (less, less_or_equal) = (|_: &Node<T>, x, v| x < v, |_: &Node<T>, x, v| x <= v);
+        let (less, less_or_equal) = (|node: &Node<T>, x| x < node.value, |node: &Node<T>, x| x <= node.value);
         match (self.mode, self.missing) {
             (Some(Mode::LessOrEqual), false) => self.run(rows, width, count, less_or_equal, found),
             (Some(Mode::Less), false) => self.run(rows, width, count, less, found),
@@ -26,7 +26,7 @@ impl<T: Number> Forest<T> {
         rows: &[T],
         width: usize,
         count: usize,
-        test: impl Fn(&Node<T>, T, T) -> bool,
+        test: impl Fn(&Node<T>, T) -> bool,
         mut found: impl FnMut(usize, &[u32]),
     ) {
         let grouped = count - count % LANES;
@@ -55,7 +55,7 @@ impl<T: Number> Forest<T> {
         paths: &mut [u32; LANES],
         rows: &[T],
         distance: usize,
-        test: &impl Fn(&Node<T>, T, T) -> bool,
+        test: &impl Fn(&Node<T>, T) -> bool,
     ) {
         let (nodes, branches) = (self.nodes.as_slice(), self.branches);
         let mut walking = branches > 0;
@@ -65,7 +65,7 @@ impl<T: Number> Forest<T> {
             for at in paths.iter_mut() {
                 let node = &nodes[*at as usize];
                 let feature = rows[start + (node.test & FEATURE) as usize];
-                let next = node.next[usize::from(test(node, feature, node.value))];
+                let next = node.next[usize::from(test(node, feature))];
                 *at = next;
                 least = least.min(next);
                 start += distance;
@@ -81,7 +81,8 @@ impl<T: Number> Node<T> {
     }
 
     /// Returns `true` if a feature passes the test of a node.
-    fn passes(&self, x: T, value: T) -> bool {
+    fn passes(&self, x: T) -> bool {
+        let value = self.value;
         let passes = match self.mode() {
             0 => x <= value,
             1 => x < value,
@@ -90,6 +91,6 @@ impl<T: Number> Node<T> {
             4 => x == value,
             _ => x != value,
         };
-        passes || (self.test & MISSING != 0 && x.partial_cmp(&x).is_none())
+        passes || (self.test & MISSING != 0 && x.is_nan())
     }
 }

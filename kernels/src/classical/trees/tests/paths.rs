@@ -25,7 +25,7 @@ impl Random {
     }
 }
 
-/// What trees look like.
+/// Form of random trees.
 #[derive(Clone, Copy, Debug)]
 struct Look {
     trees: usize,
