@@ -133,10 +133,11 @@ def counts(text):
 
 
 def grown(entry):
-    """A row for each size of the dimension that has several."""
+    """A row for each model and each size of the dimension that has several."""
     name, sizes = next((name, sizes) for name, sizes in entry["sizes"].items() if isinstance(sizes, list))
-    for size in sizes:
-        yield entry | {"sizes": entry["sizes"] | {name: size}, "grows": [entry["grows"], size]}
+    for model in entry.get("ids") or [entry["id"]]:
+        for size in sizes:
+            yield entry | {"id": model, "sizes": entry["sizes"] | {name: size}, "grows": [entry["grows"], size]}
 
 
 def prepare(models, names):
@@ -174,7 +175,7 @@ def measure(model, inputs, options, failures):
         processes, results = starts[threads]
         processes[engine].end()
         results[engine] |= figures(rounds[threads, engine], threads)
-        if engine != "ort" and engine not in engines.BOOSTED:
+        if engine not in engines.FROM_PYTHON:
             results[engine]["program_bytes"] = engines.bytes_of(engine, model)
         results[engine]["wrong"] = bool(results[engine].get("distance", 0.0) > WRONG)
     weights = sum(file.stat().st_size for file in model.path.parent.iterdir() if file.suffix != ".npz")
@@ -200,7 +201,7 @@ def start(model, folder, threads, options, failures):
             results[engine] = {"problem": str(problem)}
     expected = values.read(folder / "ort") if "ort" in running else None
     for engine in running:
-        if expected is not None and engine != "ort" and engine not in engines.BOOSTED:
+        if expected is not None and engine not in engines.FROM_PYTHON:
             results[engine]["distance"] = values.distance(values.read(folder / engine), expected)
     return running, results
 

@@ -14,11 +14,11 @@ def library(model, feed, threads):
 
         booster = xgboost.Booster(model_file=str(path))
         booster.set_param({"nthread": threads})
-        return lambda: booster.inplace_predict(rows)
+        return lambda: {"scores": booster.inplace_predict(rows)}
     import lightgbm
 
     booster = lightgbm.Booster(model_file=str(own(model)))
-    return lambda: booster.predict(rows, num_threads=threads)
+    return lambda: {"scores": booster.predict(rows, num_threads=threads)}
 
 
 def lleaves(model, feed, threads):
@@ -28,7 +28,7 @@ def lleaves(model, feed, threads):
     rows = rows.astype("float64")
     compiled = lleaves.Model(model_file=str(own(model)))
     compiled.compile(cache=str(model.with_name("model.o")))
-    return lambda: compiled.predict(rows, n_jobs=threads)
+    return lambda: {"scores": compiled.predict(rows, n_jobs=threads)}
 
 
 def own(model):

@@ -40,9 +40,10 @@ class Folder:
     def save(self, name, model, rows):
         home = self.folder / name
         home.mkdir(parents=True, exist_ok=True)
-        (home / f"{name}.onnx").write_bytes(model.SerializeToString())
+        encoded = model.SerializeToString()
+        (home / f"{name}.onnx").write_bytes(encoded)
         numpy.savez(home / "rows.npz", **{model.graph.input[0].name: rows[:ROWS]})
-        print(f"{name}: {len(model.SerializeToString())} bytes", flush=True)
+        print(f"{name}: {len(encoded)} bytes", flush=True)
         return home
 
 

@@ -12,6 +12,8 @@ ROOT = HERE.parents[1]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "bench"
 # Engines for boosted trees only, which run if they are named.
 BOOSTED = {"library": "LightGBM or XGBoost", "lleaves": "lleaves"}
+# Engines that are called from Python. They have no program of their own.
+FROM_PYTHON = {"ort", *BOOSTED}
 NAMES = {"ort": "ONNX Runtime", "ours": "onnx-embed", "tract": "tract", "rten": "rten", "burn": "burn-onnx"} | BOOSTED
 
 # The checkouts of this project that programs are built from, by engine: `bench.py --before` adds one.

@@ -12,7 +12,7 @@ FEWEST = 3
 
 
 def serve(load):
-    """`load(model, inputs, threads)` returns a function that computes the outputs by name, or nothing to compare."""
+    """`load(model, inputs, threads)` returns a function that computes the outputs by name."""
     model, inputs, outputs, threads = sys.argv[-4:]
     feed = values.read(inputs)
     before, start = peak(), time.perf_counter()
@@ -21,7 +21,7 @@ def serve(load):
     start = time.perf_counter()
     first = call()
     first_time = time.perf_counter() - start
-    values.write(outputs, first if isinstance(first, dict) else {})
+    values.write(outputs, first)
     # Python, numpy and the library itself are there before the model is.
     answer(load_ms=load_time * 1e3, first_ms=first_time * 1e3, peak_bytes=peak(), before_bytes=before)
     for line in sys.stdin:
