@@ -201,7 +201,7 @@ def start(model, folder, threads, options, failures):
             results[engine] = {"problem": str(problem)}
     expected = values.read(folder / "ort") if "ort" in running else None
     for engine in running:
-        if expected is not None and engine not in engines.FROM_PYTHON:
+        if expected is not None and engine not in engines.UNCOMPARED:
             results[engine]["distance"] = values.distance(values.read(folder / engine), expected)
     return running, results
 

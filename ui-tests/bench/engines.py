@@ -12,9 +12,18 @@ ROOT = HERE.parents[1]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "bench"
 # Engines for boosted trees only, which run if they are named.
 BOOSTED = {"library": "LightGBM or XGBoost", "lleaves": "lleaves"}
-# Engines that are called from Python. They have no program of their own.
-FROM_PYTHON = {"ort", *BOOSTED}
-NAMES = {"ort": "ONNX Runtime", "ours": "onnx-embed", "tract": "tract", "rten": "rten", "burn": "burn-onnx"} | BOOSTED
+# Scripts of the engines that are called from Python. They have no program of their own.
+FROM_PYTHON = {"ort": "ort.py", "openvino": "open_vino.py"} | dict.fromkeys(BOOSTED, "boosted.py")
+# Engines whose outputs are not compared with those of ONNX Runtime.
+UNCOMPARED = {"ort", *BOOSTED}
+NAMES = {
+    "ort": "ONNX Runtime",
+    "ours": "onnx-embed",
+    "openvino": "OpenVINO",
+    "tract": "tract",
+    "rten": "rten",
+    "burn": "burn-onnx",
+} | BOOSTED
 
 # The checkouts of this project that programs are built from, by engine: `bench.py --before` adds one.
 CHECKOUTS = {"ours": ROOT}
@@ -100,10 +109,8 @@ def cargo(words, folder, target=TARGET / "target"):
 
 
 def program(engine, model):
-    if engine == "ort":
-        return [sys.executable, str(HERE / "ort.py")]
-    if engine in BOOSTED:
-        return [sys.executable, str(HERE / "boosted.py"), engine]
+    if engine in FROM_PYTHON:
+        return [sys.executable, str(HERE / FROM_PYTHON[engine]), *([engine] if engine in BOOSTED else [])]
     if engine in CHECKOUTS and FOR:
         path = target_of(engine) / WASI / "release" / f"bench-{model.id}.wasm"
         return ["node", "--no-warnings", str(HERE / "wasm.mjs"), str(path)]

@@ -5,6 +5,9 @@ from math import exp, log
 
 from engines import NAMES
 
+# A column.
+OF_BEST = "onnx-embed / best other"
+
 # Two threads are not expected to help where a call takes less.
 LONG_MS = 10
 
@@ -15,6 +18,13 @@ def ratio(row, engine):
     if "ms" not in own or "ms" not in peer or own["wrong"]:
         return None
     return own["ms"] / peer["ms"]
+
+
+def of_best(row):
+    """Time of onnx-embed over the best time of the other engines that are right."""
+    results = {engine: result for engine, result in row["engines"].items() if "ms" in result and not result["wrong"]}
+    others = [result["ms"] for engine, result in results.items() if engine != "ours"]
+    return results["ours"]["ms"] / min(others) if "ours" in results and others else None
 
 
 def line(row):
@@ -38,8 +48,8 @@ def mean(ratios):
 def summary(rows, engines):
     """Geometric means of the ratios: of all models, of those that are quantized, of those that all compute."""
     rows = [row for row in rows if not row["grows"]]
-    lines = ["| models | threads | " + " | ".join(NAMES[engine] for engine in engines) + " |"]
-    lines.append("| --- | ---: |" + " ---: |" * len(engines))
+    lines = ["| models | threads | " + " | ".join(NAMES[engine] for engine in engines) + f" | {OF_BEST} |"]
+    lines.append("| --- | ---: |" + " ---: |" * (len(engines) + 1))
     for threads in sorted({row["threads"] for row in rows}):
         of = [row for row in rows if row["threads"] == threads]
         groups = {
@@ -50,8 +60,9 @@ def summary(rows, engines):
         }
         for name, group in groups.items():
             cells = []
-            for engine in engines:
-                ratios = [share for row in group if (share := ratio(row, engine))]
+            columns = [[ratio(row, engine) for row in group] for engine in engines]
+            for column in [*columns, [of_best(row) for row in group]]:
+                ratios = [share for share in column if share]
                 cells.append(f"{mean(ratios):.2f} of {len(ratios)}" if ratios else "-")
             lines.append(f"| {name} | {threads} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -81,14 +92,16 @@ def changes(rows):
 def times(rows, engines):
     """Milliseconds of ONNX Runtime and the ratios of the others."""
     others = [engine for engine in engines if engine != "ort"]
-    lines = ["| model | kind | threads | ONNX Runtime, ms | " + " | ".join(NAMES[engine] for engine in others) + " |"]
-    lines.append("| --- | --- | ---: | ---: |" + " ---: |" * len(others))
+    names = " | ".join([*(NAMES[engine] for engine in others), OF_BEST])
+    lines = [f"| model | kind | threads | ONNX Runtime, ms | {names} |"]
+    lines.append("| --- | --- | ---: | ---: |" + " ---: |" * (len(others) + 1))
     for row in rows:
         peer = row["engines"].get("ort", {}).get("ms")
         cells = []
         for engine in others:
             result, share = row["engines"].get(engine, {}), ratio(row, engine)
             cells.append(f"{share:.2f}" if share else "wrong" if result.get("wrong") else "-")
+        cells.append(f"{share:.2f}" if (share := of_best(row)) else "-")
         time = f"{peer:.3g}" if peer else "-"
         lines.append(f"| {row['model']} | {row['kind']} | {row['threads']} | {time} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
