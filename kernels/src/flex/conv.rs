@@ -14,6 +14,7 @@ pub mod phases;
 mod rows;
 mod run;
 mod transposed;
+mod winograd;
 
 use std::sync::Arc;
 
@@ -32,6 +33,7 @@ use super::{
     in_wide_sums,
     packed::{Pack, pack, without_memory},
     simd::InstructionSet,
+    stored::Raw,
     view::{Dense, RawView, View},
     widened,
 };
@@ -146,9 +148,15 @@ fn filters(weight: &FlexTensor, groups: usize, epilogue: &Epilogue) -> Option<Ar
     let make = || {
         let shape = weight.shape();
         let inner = shape[1..].iter().product();
+        let is_small_kernel = shape.len() == 4 && shape[2..] == [3, 3];
         let weight = widened(weight.clone()).reshape([shape[0], inner].into());
-        let weight = RawView::of(&weight)?;
-        let filters = Filters::new(InstructionSet::best(), weight.matrix(&[]), groups);
+        let set = InstructionSet::best();
+        let filters = if is_small_kernel && epilogue.packed.is_some() && !Raw::of(&weight).is_own() {
+            // Squares may compute it. The weight stays in the program for direct sums.
+            Filters::unpacked(set, weight, groups)?
+        } else {
+            Filters::new(set, RawView::of(&weight)?.matrix(&[]), groups)
+        };
         Some(Arc::new(filters))
     };
     let fits = |pack: &Pack| matches!(pack, Pack::Filters(found) if found.groups == groups);

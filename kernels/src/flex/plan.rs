@@ -11,6 +11,7 @@ mod product;
 #[cfg(test)]
 mod snapshots;
 pub mod tuning;
+mod winograd;
 
 pub use attention::{AttentionPlan, AttentionSizes};
 pub use bands::{Band, CopiedRange, Layout};
@@ -18,3 +19,4 @@ pub use columns::TileColumns;
 pub use conv::{BandPlan, BandReads, ConvMethod, ConvSizes};
 pub use machine::{Machine, TileSize, threads, threads_reading};
 pub use product::{ProductPlan, ProductSizes, RightLayout, RightReads, byte_grid};
+pub use winograd::{Square, WinogradPlan, rows_of_register};

@@ -194,6 +194,9 @@ pub trait Floats:
     /// Lanes 0, 2, 4 .. of this register and then of `high`.
     fn even_lanes(self, high: Self) -> Self;
 
+    /// Lanes of this register and of `other` in turn: those of the lower halves, then those of the upper halves.
+    fn interleaved(self, other: Self) -> [Self; 2];
+
     /// The lanes of a mask, moved to the first ones. The other lanes are 0.
     #[inline(always)]
     fn compressed(self, mask: LaneMask) -> Self {

@@ -2,6 +2,9 @@
 
 use crate::flex::simd::{Floats, InstructionSet, Isa, MaskedLoad, WIDEST, with_isa};
 
+/// Maximum length of lines that are copied by registers with masks. Longer ones are read in the order of memory.
+const SHORT: usize = 64;
+
 /// Lines of an input, and their range in a line of the copy.
 pub struct PaddedLines<'a> {
     pub values: &'a [f32],
@@ -23,7 +26,7 @@ impl PaddedLines<'_> {
         if self.begin == self.end {
             return out[..self.count * self.width].fill(0.0);
         }
-        if set.lanes() == WIDEST && self.stride == 1 {
+        if set.lanes() == WIDEST && self.stride == 1 && self.width <= SHORT {
             return with_isa!(set, isa => by_registers(isa, self, out));
         }
         for (line, out) in out.chunks_exact_mut(self.width).take(self.count).enumerate() {

@@ -10,7 +10,10 @@ use super::rows::Rows;
 use crate::flex::{
     elementary::activate,
     memory::{Buffer, Unwritten, Written, repeated, with_scratch},
-    plan::{Band, BandPlan, BandReads, ConvMethod, ConvSizes, Machine, TileColumns, tuning::max_panels_len},
+    plan::{
+        Band, BandPlan, BandReads, ConvMethod, ConvSizes, Machine, TileColumns, WinogradPlan,
+        tuning::max_panels_len,
+    },
     tile::{Addend, Bounds, F32_PER_CACHE_LINE, FloatEpilogue, FloatOperands, RowOffsets, Tile},
 };
 use crate::spec::epilogue::Activation;
@@ -82,6 +85,11 @@ impl Convolution<'_> {
         };
         if special.is_some() {
             return special;
+        }
+        if let Some(plan) = WinogradPlan::of(sizes, &machine)
+            && let Some(y) = self.by_squares(&plan)
+        {
+            return Some(y);
         }
         let plan = BandPlan::of_floats(sizes, is_flat.then_some(channel), &machine);
         let packs = plan.reads.packs_panels();

@@ -11,6 +11,17 @@ pub struct TileColumns {
     pub at: usize,
 }
 
+impl TileColumns {
+    /// The columns of all tiles over `count` columns without gaps, which are whole registers. `most`: those of a tile.
+    pub fn whole(count: usize, lanes: usize, most: usize) -> Vec<Self> {
+        let tile = |first: usize| {
+            let width = most.min(count - first);
+            Self { first, registers: width / lanes, mask: (1 << width) - 1, at: first }
+        };
+        (0..count).step_by(most).map(tile).collect()
+    }
+}
+
 /// The columns of all tiles over some output rows of `wide` pixels, which are `step` elements apart in the band.
 ///
 /// `lanes`: number of lanes of a register; `most`: maximum number of registers of a tile.

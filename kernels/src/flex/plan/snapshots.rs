@@ -6,6 +6,7 @@ use super::{
     machine::{Machine, TileSize},
     product::{ProductPlan, ProductSizes, RightLayout},
     tuning,
+    winograd::WinogradPlan,
 };
 use crate::spec::geometry::Geometry;
 
@@ -108,6 +109,13 @@ fn described(layer: Layer, machine: &Machine) -> String {
     let method = ConvMethod::of(&sizes, strides, false, machine.tile);
     if method != ConvMethod::Bands {
         return format!("{method:?}");
+    }
+    if let Some(plan) = WinogradPlan::of(sizes, machine) {
+        let (threads, bands, across) = (plan.threads, plan.bands.len(), plan.channel_parts);
+        let side = plan.square.side();
+        return format!(
+            "{threads} threads, {bands} bands of squares of {side} x {side} pixels, {across} parts of channels"
+        );
     }
     let plan = BandPlan::of_floats(sizes, is_pointwise.then_some(stride), machine);
     let [rows, columns] = plan.layout.band;

@@ -110,6 +110,10 @@ thresholds! {
     in_place_panels = 4, "panels", Convolutions;
     /// The same if the channels of an output pixel are in more than [`tlb_pages`] pages.
     strided_in_place_panels = 2, "panels", Convolutions;
+    /// Maximum number of floats of the transformed input of a band of squares, and of the sums of a panel of output channels.
+    max_squares_len = 176 << 10, "floats", Convolutions;
+    /// Share of the estimated time of direct sums below which a convolution is computed by squares of output pixels.
+    winograd_percent = 85, "percent", Convolutions;
     /// Number of pages that the first translation buffer of a processor holds, with some to spare.
     tlb_pages = 128, "pages", Convolutions;
 

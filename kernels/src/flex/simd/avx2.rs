@@ -124,6 +124,16 @@ impl Floats for F32x8 {
             F32x8(_mm256_castpd_ps(_mm256_permute4x64_pd::<0b11_01_10_00>(mixed)))
         }
 
+        fn interleaved(x: F32x8, other: F32x8) -> [F32x8; 2] {
+            // Pairs of the lower and of the upper halves of each 128 bits.
+            let low = _mm256_unpacklo_ps(x.0, other.0);
+            let high = _mm256_unpackhi_ps(x.0, other.0);
+            [
+                F32x8(_mm256_permute2f128_ps::<0x20>(low, high)),
+                F32x8(_mm256_permute2f128_ps::<0x31>(low, high)),
+            ]
+        }
+
         fn rounded(x: F32x8, zero: F32x8, low: F32x8, high: F32x8) -> I32x8 {
             const EVEN: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
             let value = _mm256_add_ps(_mm256_round_ps::<EVEN>(x.0), zero.0);

@@ -169,6 +169,13 @@ impl Floats for F32x16 {
             F32x16(_mm512_permutex2var_ps(x.0, even, high.0))
         }
 
+        fn interleaved(x: F32x16, other: F32x16) -> [F32x16; 2] {
+            let low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+            let high = _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+            let (a, b) = (_mm512_permutex2var_ps(x.0, low, other.0), _mm512_permutex2var_ps(x.0, high, other.0));
+            [F32x16(a), F32x16(b)]
+        }
+
         fn compressed(x: F32x16, mask: LaneMask) -> F32x16 {
             F32x16(_mm512_maskz_compress_ps(mask.bits as u16, x.0))
         }

@@ -158,6 +158,10 @@ impl Floats for F32x4 {
             F32x4(vuzp1q_f32(x.0, high.0))
         }
 
+        fn interleaved(x: F32x4, other: F32x4) -> [F32x4; 2] {
+            [F32x4(vzip1q_f32(x.0, other.0)), F32x4(vzip2q_f32(x.0, other.0))]
+        }
+
         fn rounded(x: F32x4, zero: F32x4, low: F32x4, high: F32x4) -> I32x4 {
             // The bounds pass where a number is NaN.
             let value = vmaxnmq_f32(vaddq_f32(vrndnq_f32(x.0), zero.0), low.0);

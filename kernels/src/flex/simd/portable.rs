@@ -104,6 +104,12 @@ impl Floats for F32x4 {
     }
 
     #[inline(always)]
+    fn interleaved(self, other: Self) -> [Self; 2] {
+        let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
+        [Self([a, e, b, f]), Self([c, g, d, h])]
+    }
+
+    #[inline(always)]
     fn rounded(self, zero: Self, low: Self, high: Self) -> I32x4 {
         I32x4(std::array::from_fn(|lane| {
             let value = self.0[lane].round_ties_even() + zero.0[lane];

@@ -74,6 +74,10 @@ fn arithmetic<I: Isa>(isa: I) {
         let even = array::<I>(x.even_lanes(y));
         let both = [&NUMBERS[..I::LANES], &other[..I::LANES]].concat();
         assert!(even.iter().zip(both.iter().step_by(2)).all(|(a, b)| is_same(*a, *b)));
+        let turns = x.interleaved(y).map(array::<I>).concat();
+        for (lane, pair) in turns.chunks(2).enumerate() {
+            assert!(is_same(pair[0], NUMBERS[lane]) && is_same(pair[1], other[lane]));
+        }
     }
     let rounded = isa.load(&NUMBERS).rounded(isa.splat(1.0), isa.splat(-100.0), isa.splat(100.0));
     for (value, x) in ints::<I>(rounded).into_iter().zip(NUMBERS) {

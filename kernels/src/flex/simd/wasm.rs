@@ -136,6 +136,14 @@ impl Floats for F32x4 {
     }
 
     #[inline(always)]
+    fn interleaved(self, other: Self) -> [Self; 2] {
+        [
+            Self(i32x4_shuffle::<0, 4, 1, 5>(self.0, other.0)),
+            Self(i32x4_shuffle::<2, 6, 3, 7>(self.0, other.0)),
+        ]
+    }
+
+    #[inline(always)]
     fn rounded(self, zero: Self, low: Self, high: Self) -> I32x4 {
         let value = f32x4_add(f32x4_nearest(self.0), zero.0);
         // The first operand where one is NaN.
