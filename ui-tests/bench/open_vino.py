@@ -12,6 +12,8 @@ def load(model, feed, threads):
     settings = {"PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": threads}
     request = core.compile_model(network, "CPU", settings).create_infer_request()
     names = [port.get_any_name() for port in network.outputs]
+    # It refuses arrays of bytes that cannot be written.
+    feed = {name: array.copy() for name, array in feed.items()}
 
     def call():
         # The arrays are those of the request, without a copy.

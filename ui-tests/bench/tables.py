@@ -2,8 +2,11 @@
 
 import re
 from math import exp, log
+from pathlib import Path
 
 from engines import NAMES
+
+VENDORS = {"AuthenticAMD": "AMD", "GenuineIntel": "Intel"}
 
 # A column.
 OF_BEST = "onnx-embed / best other"
@@ -189,6 +192,12 @@ def classical(rows, engines):
     return "\n".join(lines)
 
 
+def vendor():
+    """The vendor of the processor, of which BENCHMARKS.md has tables of their own."""
+    lines = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").is_file() else ""
+    return next((name for word, name in VENDORS.items() if word in lines), "other")
+
+
 def into(path, rows, engines):
     """Replaces the tables between the marks for which there are rows."""
     text = path.read_text()
@@ -197,8 +206,9 @@ def into(path, rows, engines):
     rows = [row for row in rows if not row["grows"]]
     parts = {}
     if rows:
-        parts |= {"means": summary(rows, engines), "times": times(rows, engines), "threads": threads(rows, engines)}
-        parts |= {"costs": costs(rows, engines)}
+        of = vendor()
+        parts |= {f"means {of}": summary(rows, engines), f"times {of}": times(rows, engines)}
+        parts |= {"threads": threads(rows, engines), "costs": costs(rows, engines)}
     if grown:
         parts |= {"growth": growth(grown, engines)}
     if tabular:

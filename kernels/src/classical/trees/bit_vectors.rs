@@ -13,7 +13,7 @@ use crate::classical::rows::vectorized;
 /// Number of rows that are compared at once.
 pub const ROWS: usize = 16;
 /// Minimum number of rows for which this is faster than a walk of each.
-pub const MIN_ROWS: usize = 5;
+pub const MIN_ROWS: usize = 9;
 /// Maximum number of words of a group of trees, so that those of all rows stay in the first cache.
 const MAX_WORDS: usize = 256;
 /// Maximum number of exclusions of a tree, on average. With more, it is faster to walk.

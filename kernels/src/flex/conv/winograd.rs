@@ -110,15 +110,16 @@ fn transform_panel<const M: usize, const P: usize, K: Transforms<M, P>>(
         for first in (0..rows).step_by(FILTERS) {
             let count = FILTERS.min(rows - first);
             let mut taps = [[[0.0; FILTERS]; 3]; 3];
-            for (tap, values) in taps.as_flattened_mut().iter_mut().enumerate() {
-                let from = &from[(input * 9 + tap) * rows + first..][..count];
-                for (value, from) in values.iter_mut().zip(from) {
-                    *value = f64::from(*from);
+            for (row, taps) in taps.iter_mut().enumerate() {
+                for (column, values) in taps.iter_mut().enumerate() {
+                    let from = &from[(input * 9 + row * 3 + column) * rows + first..][..count];
+                    for (value, from) in values.iter_mut().zip(from) {
+                        *value = f64::from(*from);
+                    }
                 }
             }
             // Along rows, then along columns.
-            let rows_done = taps.map(K::filter);
-            let [above, middle, below] = rows_done;
+            let [above, middle, below] = [K::filter(taps[0]), K::filter(taps[1]), K::filter(taps[2])];
             for (column, ((above, middle), below)) in above.into_iter().zip(middle).zip(below).enumerate() {
                 let along = K::filter([above, middle, below]);
                 for (row, values) in along.iter().enumerate() {

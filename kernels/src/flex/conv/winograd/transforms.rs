@@ -16,6 +16,9 @@ pub trait Transforms<const M: usize, const P: usize> {
     fn filter<const N: usize>(taps: [[f64; N]; 3]) -> [[f64; N]; P];
 }
 
+/// Weights of interpolation are multiples of it.
+const SIXTH: f64 = 1.0 / 6.0;
+
 /// Two outputs of four products, instead of six.
 pub struct Two;
 
@@ -83,12 +86,13 @@ impl Transforms<4, 6> for Four {
         let mut filters = [[0.0; N]; 6];
         for at in 0..N {
             let [a, b, c] = [a[at], b[at], c[at]];
-            let (even, wide) = ((a + c) / -6.0, a / 24.0 + c / 6.0);
-            filters[0][at] = a / 4.0;
-            filters[1][at] = even - b / 6.0;
-            filters[2][at] = even + b / 6.0;
-            filters[3][at] = wide + b / 12.0;
-            filters[4][at] = wide - b / 12.0;
+            let (even, odd) = (SIXTH * (a + c), SIXTH * b);
+            let (wide_even, wide_odd) = (SIXTH * (0.25 * a + c), 0.5 * odd);
+            filters[0][at] = 0.25 * a;
+            filters[1][at] = -even - odd;
+            filters[2][at] = odd - even;
+            filters[3][at] = wide_even + wide_odd;
+            filters[4][at] = wide_even - wide_odd;
             filters[5][at] = c;
         }
         filters
