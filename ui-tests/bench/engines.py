@@ -135,7 +135,8 @@ def read_anew(engine, model):
 
     Pages that a linker has written are larger, and a fault maps all of one: up to a seventh of a program's memory.
     """
-    for path in {Path(program(engine, model)[-1]), model.path}:
+    files = [word for word in program(engine, model) if Path(word).is_file()]
+    for path in {Path(files[-1]), model.path}:
         with open(path, "rb") as file:
             os.fsync(file.fileno())
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
