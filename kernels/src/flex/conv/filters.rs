@@ -10,7 +10,7 @@ use crate::flex::{
     gemm::pack_left,
     plan::{Square, TileSize},
     simd::InstructionSet,
-    stored::Plain,
+    stored::{Plain, Raw},
     tile::F32_PER_CACHE_LINE,
     view::{Matrix, RawView},
 };
@@ -40,8 +40,8 @@ impl Filters {
         Self { values: values.into(), ..filters }
     }
 
-    /// A weight of which only one form may be needed: each is packed at its first use. Returns `None` for a tensor that is no
-    /// matrix of single precision.
+    /// Keeps a weight in the program and packs each form at its first use: a layer may need only one. Returns `None` if the
+    /// tensor is not a matrix of single precision.
     pub fn unpacked(set: InstructionSet, weight: FlexTensor, groups: usize) -> Option<Self> {
         let view = RawView::of(&weight)?;
         let matrix = view.matrix(&[]);
@@ -78,8 +78,17 @@ impl Filters {
         self.values.get_or_init(|| {
             let view = self.weight.as_ref().and_then(RawView::of);
             let view = view.expect("filters have a weight, or values");
-            self.packed(view.matrix(&[]))
+            let values = self.packed(view.matrix(&[]));
+            self.give_back();
+            values
         })
+    }
+
+    /// Returns the pages of a weight in the program to the system.
+    fn give_back(&self) {
+        if let Some(weight) = &self.weight {
+            Raw::of(weight).give_back();
+        }
     }
 
     /// Packed weights of a group, from the panel that begins with an output channel to the end.
@@ -89,22 +98,26 @@ impl Filters {
 
     /// Packed weights of one panel, of a group, that begins with an output channel.
     pub fn panel(&self, group: usize, output: usize) -> Cow<'_, [f32]> {
-        let view = self.weight.as_ref().and_then(RawView::of);
-        match (self.values.get(), view) {
-            (None, Some(view)) => {
+        let unpacked = self.weight.as_ref().filter(|_| self.values.get().is_none());
+        match unpacked.and_then(RawView::of) {
+            Some(view) => {
                 let count = self.panel_rows.min(self.outputs - output);
                 let mut panel = vec![0.0; count * self.inner];
                 let rows = view.matrix(&[]).rows(group * self.outputs + output, count);
                 pack_left(rows, count, bytemuck::cast_slice_mut(&mut panel));
                 panel.into()
             }
-            _ => self.from(group, output).into(),
+            None => self.from(group, output).into(),
         }
     }
 
     /// The weights of a kernel of 3 x 3 taps, transformed.
     pub fn squares(&self, square: Square) -> &SquareFilters {
-        self.squares[square as usize].get_or_init(|| SquareFilters::new(self, square))
+        self.squares[square as usize].get_or_init(|| {
+            let squares = SquareFilters::new(self, square);
+            self.give_back();
+            squares
+        })
     }
 
     /// Unpacks the weight of an output channel of a group.

@@ -81,15 +81,10 @@ impl Convolution<'_> {
         let special = match method {
             ConvMethod::ChannelsInLanes => self.in_lanes(),
             ConvMethod::Windows => self.by_windows(),
-            ConvMethod::Bands => None,
+            ConvMethod::Bands => WinogradPlan::of(sizes, &machine).and_then(|plan| self.by_squares(&plan)),
         };
         if special.is_some() {
             return special;
-        }
-        if let Some(plan) = WinogradPlan::of(sizes, &machine)
-            && let Some(y) = self.by_squares(&plan)
-        {
-            return Some(y);
         }
         let plan = BandPlan::of_floats(sizes, is_flat.then_some(channel), &machine);
         let packs = plan.reads.packs_panels();
@@ -120,6 +115,16 @@ impl Convolution<'_> {
         Some(Buffer::filled(run.plan.channels() * positions, |out| {
             run.plan.write(out, 1, |rows, band, out| run.part(rows, band, out))
         }))
+    }
+
+    /// Applies an activation that epilogues of tiles lack.
+    pub fn activated<'a>(&self, mut out: Written<'a>) -> Written<'a> {
+        if Bounds::of(self.activation).is_none() && self.activation != Activation::Identity {
+            for row in 0..out.rows() {
+                activate(out.row(row), self.activation);
+            }
+        }
+        out
     }
 }
 
@@ -183,7 +188,7 @@ impl Run<'_> {
             Columns::OfBand(columns) => out.in_rows(filters.panel_rows, |at, out| {
                 let rows = Rows::new(self.of, band, first + at, out.rows());
                 let out = self.tiles_over_band(&rows, values, columns, out);
-                self.activated(out)
+                self.of.activated(out)
             }),
             Columns::OfPanels(panels) => {
                 let width = filters.set.nr();
@@ -197,7 +202,7 @@ impl Run<'_> {
                     out.in_rows(filters.panel_rows, |at, out| {
                         let rows = Rows::new(self.of, band, first + at, out.rows());
                         let out = self.tiles_over_panels(&rows, packed, pixel, out);
-                        self.activated(out)
+                        self.of.activated(out)
                     })
                 })
             }
@@ -278,16 +283,6 @@ impl Run<'_> {
             epilogue,
         };
         if tile.is_narrow(set) { tile.run_narrow(set, out) } else { tile.run(set, out) }
-    }
-
-    /// Applies an activation that the tiles' epilogue lacks.
-    fn activated<'a>(&self, mut out: Written<'a>) -> Written<'a> {
-        if self.bounds.is_none() && self.of.activation != Activation::Identity {
-            for row in 0..out.rows() {
-                activate(out.row(row), self.of.activation);
-            }
-        }
-        out
     }
 
     /// A copy of columns at the end of the input, where a whole register cannot be loaded. Copies of bands

@@ -60,7 +60,13 @@ impl Bounds {
 impl FloatEpilogue<'_> {
     /// The results of a register of accumulators, in the lanes of the mask.
     #[inline(always)]
-    fn of_register<I: Isa>(&self, isa: I, sums: I::Floats, at: TilePosition, mask: LaneMask) -> I::Floats {
+    pub fn of_register<I: Isa>(
+        &self,
+        isa: I,
+        sums: I::Floats,
+        at: TilePosition,
+        mask: LaneMask,
+    ) -> I::Floats {
         let mut value = sums;
         match self.bias {
             Bias::Zero => {}

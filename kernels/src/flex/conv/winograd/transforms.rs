@@ -12,6 +12,12 @@ pub trait Transforms<const M: usize, const P: usize> {
     /// The outputs, from sums of the products.
     fn output<I: Isa>(isa: I, sums: [I::Floats; P]) -> [I::Floats; M];
 
+    /// Every `M`-th element of the registers that begin at some offsets.
+    fn apart<I: Isa>(isa: I, from: &[f32], loads: [usize; M]) -> I::Floats;
+
+    /// The first lanes of all registers, then the second ones, and so on.
+    fn side_by_side<I: Isa>(registers: [I::Floats; M]) -> [I::Floats; M];
+
     /// `N` filters as the products take them.
     fn filter<const N: usize>(taps: [[f64; N]; 3]) -> [[f64; N]; P];
 }
@@ -34,6 +40,16 @@ impl Transforms<2, 4> for Two {
     #[inline(always)]
     fn output<I: Isa>(_: I, [a, b, c, d]: [I::Floats; 4]) -> [I::Floats; 2] {
         [a + b + c, b - c - d]
+    }
+
+    #[inline(always)]
+    fn apart<I: Isa>(isa: I, from: &[f32], [a, b]: [usize; 2]) -> I::Floats {
+        isa.load(&from[a..]).even_lanes(isa.load(&from[b..]))
+    }
+
+    #[inline(always)]
+    fn side_by_side<I: Isa>([a, b]: [I::Floats; 2]) -> [I::Floats; 2] {
+        a.interleaved(b)
     }
 
     #[inline(always)]
@@ -79,6 +95,19 @@ impl Transforms<4, 6> for Four {
             wide_even.mul_add(isa.splat(4.0), even),
             wide_odd.mul_add(isa.splat(8.0), odd) + f,
         ]
+    }
+
+    #[inline(always)]
+    fn apart<I: Isa>(isa: I, from: &[f32], [a, b, c, d]: [usize; 4]) -> I::Floats {
+        Two::apart(isa, from, [a, b]).even_lanes(Two::apart(isa, from, [c, d]))
+    }
+
+    #[inline(always)]
+    fn side_by_side<I: Isa>([a, b, c, d]: [I::Floats; 4]) -> [I::Floats; 4] {
+        let ([even_low, even_high], [odd_low, odd_high]) = (a.interleaved(c), b.interleaved(d));
+        let ([first, second], [third, fourth]) =
+            (even_low.interleaved(odd_low), even_high.interleaved(odd_high));
+        [first, second, third, fourth]
     }
 
     #[inline(always)]
