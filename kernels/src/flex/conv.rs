@@ -228,6 +228,13 @@ mod tests {
         case(2, 2, 2, [5, 39], seven.strides([2, 2]).dilations([1, 2]));
         case(3, 60, 3, [6, 17], three.strides([1, 3]).dilations([2, 1]));
         case(2, 2, 2, [1, 2], three.pads([(2, 5), (4, 9)]));
+        // Planes of a few rows, half of whose windows is padding.
+        let five = Window::new([5, 5]).pads([(2, 2); 2]);
+        for rows in 1..6 {
+            case(3, 3, 3, [rows, 45], five);
+            case(3, 3, 3, [rows, 45], three.strides([2, 2]));
+            case(2, 2, 2, [rows, 20], Window::new([7, 7]).pads([(6, 3); 2]));
+        }
         // Planes with channels in the lanes.
         case(37, 37, 37, [7, 7], three);
         case(33, 33, 33, [14, 13], three.strides([2, 2]));
@@ -242,7 +249,7 @@ mod tests {
 
     #[test]
     fn windows_of_one_place() {
-        for outputs in [1, 3, 14, 30, 90] {
+        for outputs in [1, 3, 14, 30, 90, 150, 230] {
             for sizes in [[1, 1], [7, 7], [9, 11]] {
                 let x = noise([2, 5, sizes[0], sizes[1]], 1);
                 let weight = noise([outputs, 5, 1, 1], 2);
@@ -251,6 +258,15 @@ mod tests {
                 check(x, weight, strided, 1);
             }
         }
+    }
+
+    #[test]
+    fn channels_at_the_same_place_of_the_cache() {
+        let one = Window::new([1, 1]);
+        for channels in [7, 8, 9, 20] {
+            check(noise([2, channels, 32, 32], 1), noise([20, channels, 1, 1], 2), one, 1);
+        }
+        check(noise([1, 20, 16, 48], 1), noise([3, 20, 1, 1], 2), one, 1);
     }
 
     #[test]

@@ -90,15 +90,11 @@ impl Windows {
 
 #[inline(always)]
 fn all<'a, I: Isa, F: Fold>(isa: I, part: &Part<'_>, fold: &F, out: Unwritten<'a>) -> Written<'a> {
-    let (g, rows) = (&part.windows.geometry, &part.rows);
+    let g = &part.windows.geometry;
     let [_, down, right] = g.strides;
     // Other sets of four lanes were not measured.
     let has_squares = I::LANES > 4 || cfg!(target_arch = "wasm32");
-    let is_square = has_squares
-        && rows.len() >= ROWS
-        && g.kernel[1] == g.kernel[2]
-        && down == right
-        && g.dilations[1] == 1;
+    let is_square = has_squares && g.kernel[1] == g.kernel[2] && down == right && g.dilations[1] == 1;
     match (right, g.kernel[2]) {
         (1, 3) if is_square => by_rows::<I, F, 1, 3>(isa, part, fold, out),
         (1, 5) if is_square => by_rows::<I, F, 1, 5>(isa, part, fold, out),
@@ -118,10 +114,10 @@ fn by_rows<'a, I: Isa, F: Fold, const STRIDE: usize, const WIDE: usize>(
     fold: &F,
     out: Unwritten<'a>,
 ) -> Written<'a> {
-    if part.rows.len() < ROWS {
-        blocks::<I, F, STRIDE, 0, 1>(isa, part, fold, out)
-    } else {
-        blocks::<I, F, STRIDE, WIDE, ROWS>(isa, part, fold, out)
+    match part.rows.len() {
+        ROWS.. => blocks::<I, F, STRIDE, WIDE, ROWS>(isa, part, fold, out),
+        2.. if WIDE > 0 => blocks::<I, F, STRIDE, WIDE, 2>(isa, part, fold, out),
+        _ => blocks::<I, F, STRIDE, 0, 1>(isa, part, fold, out),
     }
 }
 
@@ -216,9 +212,13 @@ fn square<I: Isa, F: Fold, const STRIDE: usize, const WIDE: usize, const R: usiz
                 other = part.lines::<STRIDE, WIDE, R>(*begin, row);
                 &other
             };
-            let loads = register.taps.of_rows::<I, STRIDE, WIDE, LINES>(isa, lines, padding);
+            let loads = register.taps.of_rows::<I, STRIDE, WIDE, LINES>(isa, &lines.rows, padding);
             let weights = square_of::<WIDE>(fold.weights(), front);
             for down in 0..(R - 1) * STRIDE + WIDE {
+                // Half of the rows of flat planes are padding, which changes no sum.
+                if R < ROWS && !lines.inside.contains(&down) {
+                    continue;
+                }
                 let seen = loads.of_row(down);
                 for (at, sum) in sums.iter_mut().enumerate() {
                     let tap = down.wrapping_sub(at * STRIDE);

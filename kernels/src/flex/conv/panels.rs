@@ -42,6 +42,35 @@ pub fn panels(set: InstructionSet, rows: usize, wide: usize, step: usize) -> Vec
     (0..positions).step_by(set.nr()).map(panel).collect()
 }
 
+/// Packs the first `count` panels of an input without gaps between its pixels. Lines of all panels are read one after another,
+/// in the order of memory.
+pub fn copy_side_by_side(
+    set: InstructionSet,
+    seen: &[f32],
+    offsets: &RowOffsets,
+    count: usize,
+    out: &mut [f32],
+) {
+    with_isa!(set, isa => side_by_side(isa, seen, offsets, count, out));
+}
+
+#[inline(always)]
+fn side_by_side<I: Isa>(isa: I, seen: &[f32], offsets: &RowOffsets, count: usize, out: &mut [f32]) {
+    if count == 0 {
+        return;
+    }
+    let width = 2 * I::LANES;
+    let length = offsets.count() * width;
+    let (lines, _) = offsets.groups::<_, 1>(seen, count * width);
+    for (line, seen) in lines.enumerate() {
+        let panels = out[line * width..].chunks_mut(length);
+        for (panel, seen) in panels.zip(seen.row(0).chunks_exact(width)) {
+            isa.load(seen).store(panel);
+            isa.load(&seen[I::LANES..]).store(&mut panel[I::LANES..]);
+        }
+    }
+}
+
 impl Panel {
     /// Packs [`InstructionSet::nr`] elements for each offset. `out` has room for one register more, which may be overwritten.
     pub fn copy(&self, set: InstructionSet, seen: &[f32], offsets: &[u32], out: &mut [f32]) {
@@ -110,6 +139,25 @@ mod tests {
                             }
                         }
                     }
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn panels_side_by_side_are_those_of_one_row() {
+        let seen: Vec<f32> = (0..2000).map(|value| value as f32).collect();
+        let offsets = RowOffsets::new([3, 700, 90].into_iter()).unwrap();
+        with_each_set(|set| {
+            for count in [0, 1, 4] {
+                let length = 3 * set.nr();
+                let mut out = vec![f32::NAN; count * length + set.lanes()];
+                copy_side_by_side(set, &seen, &offsets, count, &mut out);
+                let wide = (count * set.nr()).max(1);
+                for (panel, out) in panels(set, 1, wide, wide).iter().zip(out.chunks_exact(length)) {
+                    let mut expected = vec![f32::NAN; length + set.lanes()];
+                    panel.copy(set, &seen, offsets.offsets(), &mut expected);
+                    assert_eq!(*out, expected[..length], "{set:?} {count}");
                 }
             }
         });

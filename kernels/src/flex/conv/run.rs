@@ -5,11 +5,11 @@ use std::ops::Range;
 use super::band::{Input, write_tiles};
 use super::filters::Filters;
 use super::geometry::Geometry;
-use super::panels::{Panel, first_tile, panels};
+use super::panels::{Panel, copy_side_by_side, first_tile, panels};
 use super::rows::Rows;
 use crate::flex::{
     elementary::activate,
-    memory::{Buffer, Unwritten, Written, repeated, with_scratch},
+    memory::{Buffer, InOrder, Unwritten, Written, repeated, with_scratch},
     plan::{
         Band, BandPlan, BandReads, ConvMethod, ConvSizes, Machine, TileColumns, WinogradPlan,
         tuning::max_panels_len,
@@ -44,12 +44,21 @@ struct Run<'a> {
     bounds: Option<Bounds>,
 }
 
+/// Number of floats of the columns that are read in place for all output channels, one after another: half of the first cache.
+const IN_PLACE: usize = 4096;
+
 /// Columns of the tiles of a band.
 enum Columns {
     /// Tiles that read a band in place.
     OfBand(Vec<TileColumns>),
     /// Panels that are packed from a band.
     OfPanels(Vec<Panel>),
+}
+
+/// A copy of the columns of a tile, and the offsets of its channels.
+struct EndOfInput {
+    values: Vec<f32>,
+    offsets: RowOffsets,
 }
 
 impl Convolution<'_> {
@@ -164,6 +173,17 @@ impl Run<'_> {
         })
     }
 
+    /// Number of tiles along the columns of a band that are computed for all output channels before the next ones.
+    fn tiles_together(&self, columns: &[TileColumns]) -> usize {
+        let filters = self.of.filters;
+        match self.plan.reads {
+            BandReads::Input { by_columns: true } => {
+                (IN_PLACE / (filters.inner * filters.set.nr()).max(1)).max(1)
+            }
+            _ => columns.len().max(1),
+        }
+    }
+
     /// Number of floats of the packed panels of a band that are in use at once.
     fn panels_length(&self, columns: &Columns) -> usize {
         let Columns::OfPanels(panels) = columns else {
@@ -185,22 +205,38 @@ impl Run<'_> {
     ) -> Written<'a> {
         let filters = self.of.filters;
         match columns {
-            Columns::OfBand(columns) => out.in_rows(filters.panel_rows, |at, out| {
-                let rows = Rows::new(self.of, band, first + at, out.rows());
-                let out = self.tiles_over_band(&rows, values, columns, out);
-                self.of.activated(out)
-            }),
+            Columns::OfBand(columns) => {
+                let mut pixels = InOrder::columns(out);
+                for columns in columns.chunks(self.tiles_together(columns)) {
+                    let count = columns.iter().map(TileColumns::count).sum();
+                    let end = self.end_of_input(values, columns);
+                    pixels.write(count, |out| {
+                        out.in_rows(filters.panel_rows, |at, out| {
+                            let rows = Rows::new(self.of, band, (first, at), out.rows());
+                            let out = self.tiles_over_band(&rows, (values, &end), columns, out);
+                            self.of.activated(out)
+                        })
+                    });
+                }
+                pixels.finish()
+            }
             Columns::OfPanels(panels) => {
                 let width = filters.set.nr();
                 let together = (packed.len() / (filters.inner * width)).max(1);
                 out.in_columns(together * width, |pixel, out| {
                     let panels = &panels[pixel / width..][..out.columns().div_ceil(width)];
-                    for (at, panel) in panels.iter().enumerate() {
+                    let mut whole = 0;
+                    if !self.plan.reads.copies() {
+                        whole = out.columns() / width;
+                        let values = &values[pixel..];
+                        copy_side_by_side(filters.set, values, &self.band_offsets, whole, packed);
+                    }
+                    for (at, panel) in panels.iter().enumerate().skip(whole) {
                         let packed = &mut packed[at * filters.inner * width..];
                         panel.copy(filters.set, values, self.band_offsets.offsets(), packed);
                     }
                     out.in_rows(filters.panel_rows, |at, out| {
-                        let rows = Rows::new(self.of, band, first + at, out.rows());
+                        let rows = Rows::new(self.of, band, (first, at), out.rows());
                         let out = self.tiles_over_panels(&rows, packed, pixel, out);
                         self.of.activated(out)
                     })
@@ -213,22 +249,38 @@ impl Run<'_> {
     fn tiles_over_band<'a>(
         &self,
         rows: &Rows<'_>,
-        values: &[f32],
+        (values, end): (&[f32], &Option<EndOfInput>),
         columns: &[TileColumns],
         out: Unwritten<'a>,
     ) -> Written<'a> {
         write_tiles(columns, 1, out, |columns, is_first, out| {
-            let right = &values[columns.first..];
-            let width = columns.registers * self.of.filters.set.lanes();
-            let copy;
-            let (right, offsets) = if right.len() >= self.band_offsets.furthest() + width {
-                (right, &self.band_offsets)
-            } else {
-                copy = self.end_of_input(right, columns);
-                (&copy.0[..], &copy.1)
+            let right = match end {
+                Some(end) if self.is_beyond(values, columns) => (&end.values[..], &end.offsets),
+                _ => (&values[columns.first..], &self.band_offsets),
             };
-            self.tile(rows, is_first, (right, offsets), columns, out)
+            self.tile(rows, is_first, right, columns, out)
         })
+    }
+
+    /// Returns true if the registers of a tile extend beyond the input.
+    fn is_beyond(&self, values: &[f32], columns: &TileColumns) -> bool {
+        let width = columns.registers * self.of.filters.set.lanes();
+        values.len() < columns.first + self.band_offsets.furthest() + width
+    }
+
+    /// A copy of the columns of the last tile, if its registers extend beyond the input. Copies of bands have room for them: only
+    /// pointwise convolutions read the input itself.
+    fn end_of_input(&self, values: &[f32], columns: &[TileColumns]) -> Option<EndOfInput> {
+        let columns = columns.last().filter(|columns| self.is_beyond(values, columns))?;
+        assert!(matches!(self.plan.reads, BandReads::Input { .. }));
+        let width = columns.registers * self.of.filters.set.lanes();
+        let (channels, step) = (self.of.filters.inner, self.of.steps[1]);
+        let mut copy = repeated(channels * width, 0.0);
+        for (channel, out) in copy.chunks_exact_mut(width).enumerate() {
+            let pixels = columns.count();
+            out[..pixels].copy_from_slice(&values[columns.first + channel * step..][..pixels]);
+        }
+        Some(EndOfInput { values: copy, offsets: RowOffsets::of_panel(channels, width) })
     }
 
     /// Computes the tiles of some rows over packed panels; `pixel` is the first output pixel of the panels.
@@ -268,8 +320,14 @@ impl Run<'_> {
         out: Unwritten<'a>,
     ) -> Written<'a> {
         let set = self.of.filters.set;
-        let operands =
-            FloatOperands { left: rows.left, right, offsets, next: if is_first { rows.next } else { &[] } };
+        let by_columns = BandReads::Input { by_columns: true };
+        let operands = FloatOperands {
+            left: rows.left,
+            right,
+            offsets,
+            next: if is_first { rows.next } else { &[] },
+            ahead: if rows.is_first && self.plan.reads == by_columns { set.nr() } else { 0 },
+        };
         let epilogue = FloatEpilogue {
             bias: rows.bias,
             addend: rows.residual.map(|values| Addend { values: &values[columns.at..], stride: rows.stride }),
@@ -283,19 +341,5 @@ impl Run<'_> {
             epilogue,
         };
         if tile.is_narrow(set) { tile.run_narrow(set, out) } else { tile.run(set, out) }
-    }
-
-    /// A copy of columns at the end of the input, where a whole register cannot be loaded. Copies of bands
-    /// have room for it: only pointwise convolutions read the input itself.
-    fn end_of_input(&self, input: &[f32], columns: &TileColumns) -> (Vec<f32>, RowOffsets) {
-        assert!(self.plan.reads == BandReads::Input);
-        let width = columns.registers * self.of.filters.set.lanes();
-        let pixels = columns.mask.count_ones() as usize;
-        let (channels, step) = (self.of.filters.inner, self.of.steps[1]);
-        let mut copy = repeated(channels * width, 0.0);
-        for (channel, out) in copy.chunks_exact_mut(width).enumerate() {
-            out[..pixels].copy_from_slice(&input[channel * step..][..pixels]);
-        }
-        (copy, RowOffsets::of_panel(channels, width))
     }
 }

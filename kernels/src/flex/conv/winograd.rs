@@ -237,7 +237,8 @@ impl Run<'_> {
         let rows = sums.rows();
         let columns = TileColumns::whole(sums.columns(), set.lanes(), set.nr());
         write_tiles(&columns, 1, sums, |columns, _, sums| {
-            let operands = FloatOperands { left, right: &inputs[columns.first..], offsets, next: &[] };
+            let operands =
+                FloatOperands { left, right: &inputs[columns.first..], offsets, next: &[], ahead: 0 };
             let epilogue = FloatEpilogue { bias: Bias::Zero, addend: None, bounds: None };
             let tile = Tile { rows, registers: columns.registers, columns: columns.mask, operands, epilogue };
             tile.run(set, sums)

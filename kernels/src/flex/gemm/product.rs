@@ -220,6 +220,7 @@ impl Part<'_> {
                 right,
                 offsets,
                 next: next.next().unwrap_or(&[]),
+                ahead: 0,
             };
             let epilogue = FloatEpilogue {
                 bias: match epilogue.bias {

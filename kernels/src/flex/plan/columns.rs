@@ -20,6 +20,11 @@ impl TileColumns {
         };
         (0..count).step_by(most).map(tile).collect()
     }
+
+    /// Number of output pixels.
+    pub fn count(&self) -> usize {
+        self.mask.count_ones() as usize
+    }
 }
 
 /// The columns of all tiles over some output rows of `wide` pixels, which are `step` elements apart in the band.

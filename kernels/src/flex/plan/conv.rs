@@ -51,8 +51,9 @@ pub struct BandPlan {
 /// Memory from which tiles read the input of a band.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BandReads {
-    /// The input itself.
-    Input,
+    /// The input itself: the columns of a tile for all output channels before the next ones, or all columns for the rows of a
+    /// tile.
+    Input { by_columns: bool },
     /// A copy with padding.
     Copy,
     /// Panels of NR output pixels, packed from the input.
@@ -92,6 +93,13 @@ impl ConvSizes {
         let units = self.batches * self.groups * slices;
         machine.tile.bands(self.positions() / slices, even_parts(threads).div_ceil(units))
     }
+}
+
+/// Returns true if lines that are `stride` floats apart do not displace each other from the first cache.
+fn stay_in_cache(lines: usize, stride: usize) -> bool {
+    // Those that are a multiple of a page apart have the same place in the cache, which is as large as a few pages.
+    let places = tuning::F32_PER_PAGE >> stride.trailing_zeros().min(tuning::F32_PER_PAGE.ilog2());
+    lines <= places.max(1) * tuning::CACHE_WAYS
 }
 
 impl ConvMethod {
@@ -141,11 +149,9 @@ impl BandPlan {
         let reads = match channel_stride {
             Some(stride) => {
                 layout.band[1] = layout.band[1].next_multiple_of(nr);
-                let span = sizes.inputs * stride.min(tuning::F32_PER_PAGE);
-                let is_strided = span > tuning::tlb_pages() * tuning::F32_PER_PAGE;
-                let in_place =
-                    if is_strided { tuning::strided_in_place_panels() } else { tuning::in_place_panels() };
-                if panels > in_place { BandReads::PanelsOfInput } else { BandReads::Input }
+                let by_columns = stay_in_cache(sizes.inputs, stride);
+                let most = if by_columns { tuning::in_place_panels() } else { tuning::displaced_panels() };
+                if panels > most { BandReads::PanelsOfInput } else { BandReads::Input { by_columns } }
             }
             None if machine.tile.has_fast_packing() && panels > tuning::copy_panels() => {
                 BandReads::PanelsOfCopy

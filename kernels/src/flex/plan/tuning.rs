@@ -48,6 +48,9 @@ pub const LANE_TAPS: usize = 64;
 /// Number of floats in a page of memory.
 pub const F32_PER_PAGE: usize = 1 << 10;
 
+/// Number of lines that each place of the first cache holds, at least.
+pub const CACHE_WAYS: usize = 8;
+
 /// The largest value of thresholds that kernels do not limit.
 const UNLIMITED: usize = 1 << 30;
 
@@ -107,15 +110,13 @@ thresholds! {
     copy_panels = 8, "panels", Convolutions;
     /// Maximum number of row panels of the weight for which a pointwise convolution reads its input in place
     /// instead of packing it.
-    in_place_panels = 4, "panels", Convolutions;
-    /// The same if the channels of an output pixel are in more than [`tlb_pages`] pages.
-    strided_in_place_panels = 2, "panels", Convolutions;
+    in_place_panels = 11, "panels", Convolutions;
+    /// The same if the channels of an output pixel displace each other from the first cache.
+    displaced_panels = 2, "panels", Convolutions;
     /// Maximum number of floats of the transformed input of a band of squares, and of the sums of a panel of output channels.
     max_squares_len = 176 << 10, "floats", Convolutions;
     /// Share of the estimated time of direct sums below which a convolution is computed by squares of output pixels.
     winograd_percent = 85, "percent", Convolutions;
-    /// Number of pages that the first translation buffer of a processor holds, with some to spare.
-    tlb_pages = 128, "pages", Convolutions;
 
     /// Maximum number of output channels of an input channel of a depthwise convolution. With more, a matrix
     /// product reads the input once.

@@ -16,6 +16,8 @@ pub struct FloatOperands<'a> {
     pub offsets: &'a RowOffsets,
     /// Operands of the next tiles: a cache line of them is prefetched for each k.
     pub next: &'a [f32],
+    /// Distance of the columns of B that are prefetched, or 0.
+    pub ahead: usize,
 }
 
 /// Number of k of an iteration: the instructions of the loop itself take issue slots from the multiplications. In
@@ -53,6 +55,12 @@ impl<I: Isa> Multiply<I> for FloatOperands<'_> {
             for (k, rows) in rows.iter().enumerate() {
                 add_rank_1(isa, sums, rows, right.row(k));
                 prefetch::<false, _>(next.wrapping_add(k * F32_PER_CACHE_LINE));
+                // Tiles of few rows have no instructions to spare.
+                if ROWS >= 4 {
+                    for line in (0..REGISTERS * I::LANES).step_by(F32_PER_CACHE_LINE) {
+                        prefetch::<true, _>(right.row(k).as_ptr().wrapping_add(self.ahead + line));
+                    }
+                }
             }
             next = next.wrapping_add(step);
         }

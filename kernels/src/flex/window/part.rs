@@ -2,11 +2,18 @@
 
 use std::ops::Range;
 
-use super::Windows;
+use super::{ROWS, Windows, tables::BESIDE};
 use crate::flex::simd::Rows;
 
 /// Maximum number of input rows that some output rows of a square kernel read.
 pub const LINES: usize = 10;
+
+/// Input rows that some output rows of a square kernel read.
+pub struct Lines<'a> {
+    pub rows: Rows<'a, LINES>,
+    /// Those that are not padding, for fewer output rows than [`ROWS`].
+    pub inside: Range<usize>,
+}
 
 /// Output rows of one channel.
 pub struct Part<'a> {
@@ -44,15 +51,20 @@ impl<'a> Part<'a> {
         &'a self,
         front: usize,
         row: usize,
-    ) -> Rows<'a, LINES> {
+    ) -> Lines<'a> {
         let offsets = &self.windows.lines[1][row * WIDE..][..R * WIDE];
         let count = (R - 1) * STRIDE + WIDE;
         let mut lines = [self.line(front + offsets[0]); LINES];
-        for (down, line) in lines[..count].iter_mut().enumerate().skip(1) {
+        let mut inside = count..0;
+        for (down, line) in lines[..count].iter_mut().enumerate() {
             // The last output row that reads it, with one of its first taps.
             let last = (down / STRIDE).min(R - 1);
-            *line = self.line(front + offsets[last * WIDE + down - last * STRIDE]);
+            let offset = front + offsets[last * WIDE + down - last * STRIDE];
+            *line = self.line(offset);
+            if R < ROWS && offset < BESIDE {
+                inside = inside.start.min(down)..down + 1;
+            }
         }
-        Rows::new(lines, self.windows.geometry.sizes[2])
+        Lines { rows: Rows::new(lines, self.windows.geometry.sizes[2]), inside }
     }
 }
