@@ -13,6 +13,7 @@ mod cast;
 mod channels;
 mod conv;
 pub mod copy;
+mod distances;
 mod elementary;
 mod extreme;
 mod fft;

@@ -32,6 +32,10 @@ macro_rules! operations {
         /// `activation(x * factor + offset)`, with a factor and an offset for each channel of `[batch, channels, ..]`.
         scale_channels(x: Float, factor: Float, offset: Float; activation: Activation) -> Float, flex[channels::scale];
 
+        /// Squared distances of each row of `a` from each row of `b`: sums of squared differences, each divided by its element of
+        /// `divisors`, which have the shape of `b`. No operand is empty.
+        squared_distances(a: Float, b: Float, divisors: MaybeFloat) -> MaybeFloat, flex[distances::squared_distances];
+
         // Normalization.
         softmax(x: Float; axis: usize) -> Float, flex[softmax::softmax], cube[normalize::softmax => x.clone()];
         log_softmax(x: Float; axis: usize) -> Float, flex[softmax::log_softmax];

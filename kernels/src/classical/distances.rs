@@ -1,12 +1,13 @@
-//! Distances between rows, for nearest-neighbor models.
+//! Distances between rows, for nearest-neighbor and naive Bayes models.
 
 use alloc::vec::Vec;
 use burn::tensor::Tensor;
 
 use crate::{
+    backend::{Outcome, call},
     shape::WithShape,
     sizes::elements,
-    spec::{equal_axes, operand},
+    spec::{equal_axes, equal_shapes, operand},
 };
 
 /// Maximum number of differences in memory at once, unless those of one row exceed it.
@@ -16,6 +17,17 @@ const MAX_DIFFERENCES: usize = 1 << 20;
 ///
 /// They are sums of squared differences. Expanding the square into matrix products would cancel the digits of close rows.
 pub fn squared_distances(a: Tensor<2>, b: Tensor<2>) -> Tensor<2> {
+    distances(a, b, None)
+}
+
+/// Returns the squared distances of each row of `a` from each row of `b`, with each square divided by its element of `divisors`,
+/// which has the shape of `b`.
+pub fn divided_distances(a: Tensor<2>, b: Tensor<2>, divisors: Tensor<2>) -> Tensor<2> {
+    equal_shapes(operand("divisors", &divisors.dims()), operand("others", &b.dims()));
+    distances(a, b, Some(divisors))
+}
+
+fn distances(a: Tensor<2>, b: Tensor<2>, divisors: Option<Tensor<2>>) -> Tensor<2> {
     let ([rows, features], [others, _]) = (a.dims(), b.dims());
     equal_axes(operand("rows", &a.dims()), 1, operand("others", &b.dims()), 1);
     let shape = [rows, others];
@@ -23,7 +35,12 @@ pub fn squared_distances(a: Tensor<2>, b: Tensor<2>) -> Tensor<2> {
     if shape.contains(&0) || features == 0 {
         return Tensor::zeros(shape, (&a.device(), a.dtype()));
     }
+    let (points, centers, scales) = (a.clone(), b.clone(), divisors.clone());
+    if let Outcome::Float(y) = call!(squared_distances(points, centers, scales)) {
+        return Tensor::from_dispatch(y);
+    }
     let b = b.with_shape([1, others, features]);
+    let divisors = divisors.map(|divisors| divisors.with_shape([1, others, features]));
     let together = (MAX_DIFFERENCES / (others * features)).max(1);
     let parts: Vec<Tensor<2>> = (0..rows)
         .step_by(together)
@@ -32,6 +49,10 @@ pub fn squared_distances(a: Tensor<2>, b: Tensor<2>) -> Tensor<2> {
             let part = a.clone().narrow(0, first, count);
             let differences = part.with_shape([count, 1, features]) - b.clone();
             let squares = differences.clone() * differences;
+            let squares = match &divisors {
+                Some(divisors) => squares / divisors.clone(),
+                None => squares,
+            };
             squares.sum_dim(2).with_shape([count, others])
         })
         .collect();

@@ -1,7 +1,10 @@
 //! Rows of elementwise functions.
 
 use super::{Arguments, Results, Row, check, row, value};
-use crate::classical::{distances::squared_distances, features};
+use crate::classical::{
+    distances::{divided_distances, squared_distances},
+    features,
+};
 use crate::elementwise::{activation, arithmetic};
 use crate::index::select::where_;
 use crate::product::epilogue::{Activation, finish};
@@ -83,6 +86,9 @@ pub const ROWS: &[Row] = &[
     }),
     row("classical/distances squared_distances", "rows=mf others=nf", "m2n3f4", |a| {
         vec![value(squared_distances(a.float(0), a.float(1)))]
+    }),
+    row("classical/distances divided_distances", "rows=mf others=nf divisors=nf", "m2n3f4", |a| {
+        vec![value(divided_distances(a.float(0), a.float(1), a.positive(2)))]
     }),
     row("classical/features scale", "input=bf offset=f? scale=f?", "b2f3", |a| {
         vec![value(features::scale::<2>(a.float(0), a.float(1), a.float(2)))]

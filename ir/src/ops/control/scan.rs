@@ -154,7 +154,8 @@ impl Operator for Scan {
             cx.may_fail();
             let points = cx.input_at(points, Placement::Device)?;
             let others = cx.value_at(others, Placement::Device)?;
-            return Ok(code!(ops::distances::squared_distances(#points, #others)));
+            // The exporter transposes the result: then its rows are contiguous.
+            return Ok(code!(ops::distances::squared_distances(#others, #points).transpose()));
         }
         let block = cx.block(BODY)?.clone();
         let state = block.inputs.len().saturating_sub(self.slices);
