@@ -34,18 +34,19 @@ mod softmax;
 pub mod stored;
 pub mod threads;
 mod tile;
+mod top_k;
 mod view;
 mod window;
 mod within;
 
 use burn::backend::{
-    Flex, FloatDType, TensorMetadata,
+    Flex, FloatDType,
     flex::FlexTensor,
     ops::FloatTensorOps,
     tensor::{FloatTensor, IntTensor},
 };
 use burn::tensor::{
-    DType, TensorData,
+    DType,
     ops::{ConvOptions, ConvTransposeOptions},
 };
 
@@ -60,7 +61,7 @@ use crate::{
         packed::Packed,
         pool::Slide,
         quantize::{Affine, Integers, Mean, Pair, Unary},
-        ranking::{Top, ranking},
+        ranking::Top,
         recurrent::{Cell, Sizes},
         scores::Scores,
         window::Window,
@@ -110,11 +111,7 @@ fn outcome(x: Option<FlexTensor>) -> Outcome<Flex> {
 
 /// Returns the indices of the first elements along an axis, row by row.
 fn top_k(x: Any<Flex>, top: Top) -> FlexTensor {
-    let x = tensor(x);
-    let mut shape = x.shape();
-    shape[top.axis] = top.k;
-    let indices = ranking(x.into_data(), top);
-    FlexTensor::from_data(TensorData::new(indices, shape))
+    top_k::top_k(tensor(x), top)
 }
 
 /// Casts f16 and bf16 to f32; other dtypes are unchanged.

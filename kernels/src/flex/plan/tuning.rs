@@ -45,6 +45,9 @@ pub const WINDOW_TAPS: usize = 256;
 /// Capacity of the weights of a depthwise convolution with channels in the lanes, in taps.
 pub const LANE_TAPS: usize = 64;
 
+/// Capacity of the first elements of a row that are kept in order, in elements.
+pub const KEPT: usize = 64;
+
 /// Number of floats in a page of memory.
 pub const F32_PER_PAGE: usize = 1 << 10;
 
@@ -155,6 +158,8 @@ thresholds! {
     min_scaled_plane = 16, "elements", Elements;
     /// Number of elements that are scaled at once, which stay in the L1 cache between steps.
     scaled_block = 1 << 11, "elements", Elements;
+    /// Maximum number of the first elements of a row that are kept in order while it is read. More are selected from a copy.
+    max_kept = 16, "elements" up to KEPT, Elements;
 }
 
 /// Variable of the environment that replaces thresholds.
