@@ -1,6 +1,7 @@
 //! Attributes and outputs that the models of ONNX-ML share.
 
 pub mod columns;
+pub mod distances;
 pub mod features;
 pub mod labels;
 pub mod linear;

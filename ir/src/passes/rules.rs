@@ -6,6 +6,7 @@ mod bounds;
 mod broadcast;
 mod channel_scale;
 mod concat_elementwise;
+mod distances;
 mod group_normalization;
 mod identity;
 mod movement;
@@ -37,6 +38,7 @@ pub const FAMILIES: &[&[Rule]] = &[
     transpose_sink::RULES,
     reduction::RULES,
     bounds::RULES,
+    distances::RULES,
     normalization::RULES,
     group_normalization::RULES,
     rotary::RULES,

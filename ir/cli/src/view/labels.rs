@@ -26,6 +26,7 @@ pub fn room(kind: &str) -> &'static str {
         "Linear" | "FusedLinear" => "product",
         "JoinedAttention" => "attention",
         "ScaleChannels" => "normalize",
+        "DividedDistances" => "classical",
         _ => ROOMS.get(kind).copied().unwrap_or_default(),
     }
 }
