@@ -105,6 +105,7 @@ mod tests {
               >
               float32[N, 3] %14 = Reshape (x, %13)
               float32[N, 2] y = DividedDistances (%14, %10, %12)
-        "#]].assert_eq(&shown(super::RULES));
+        "#]]
+        .assert_eq(&shown(super::RULES));
     }
 }
