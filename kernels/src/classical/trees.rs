@@ -4,6 +4,7 @@
 
 mod bit_vectors;
 mod build;
+mod compact;
 mod vote;
 mod walk;
 
@@ -15,8 +16,9 @@ use crate::{
     ensure,
 };
 
-use bit_vectors::{BitVectors, MIN_ROWS, ROWS};
+use bit_vectors::BitVectors;
 pub use build::{Indexed, Labeled};
+use compact::Compact;
 pub use vote::{Classify, Regress};
 
 /// Comparison of a node, numbered as in TreeEnsemble.
@@ -89,6 +91,8 @@ pub struct Forest<T> {
     is_single: bool,
     /// The tests of trees of few leaves.
     vectors: Option<BitVectors<T>>,
+    /// The nodes of other trees that several rows walk in lockstep.
+    compact: Option<Compact<T>>,
     /// The mode of all nodes, if they have the same.
     mode: Option<Mode>,
     /// NaN takes the branch `yes` of some node.
@@ -184,18 +188,30 @@ impl<T: Number> Forest<T> {
 
     /// Calls `found(row, leaves)` for each tree and some rows from `row` on, in the order of the trees for each row.
     fn each_leaf(&self, rows: &[T], width: usize, count: usize, mut found: impl FnMut(usize, &[u32])) {
+        // Groups of rows, the last of which may have fewer.
+        let in_groups = |size, least| if count % size < least { count - count % size } else { count };
         let mut grouped = 0;
         if let Some(vectors) = &self.vectors {
-            grouped = if count % ROWS < MIN_ROWS { count - count % ROWS } else { count };
+            grouped = in_groups(bit_vectors::ROWS, bit_vectors::MIN_ROWS);
             if grouped > 0 {
                 vectors.find(rows, width, grouped, &mut found);
             }
+        } else if let Some(trees) = &self.compact
+            && !self.is_missing(rows)
+        {
+            grouped = in_groups(compact::ROWS, compact::MIN_ROWS);
+            trees.walk(rows, width, grouped, &mut found);
         }
         if grouped < count {
             self.walk(&rows[grouped * width..], width, count - grouped, |row, leaves| {
                 found(grouped + row, leaves)
             });
         }
+    }
+
+    /// Returns `true` if a row has NaN, which takes the branch `yes` of some node.
+    fn is_missing(&self, rows: &[T]) -> bool {
+        self.missing && rows.iter().any(|x| x.is_nan())
     }
 
     /// Returns the weights of a leaf.

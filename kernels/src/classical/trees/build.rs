@@ -3,10 +3,10 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::{vec, vec::Vec};
 
-use super::{BitVectors, FEATURE, Forest, MISSING, Mode, Node, Number};
+use super::{BitVectors, Compact, FEATURE, Forest, MISSING, Mode, Node, Number};
 
 /// Attributes of TreeEnsembleClassifier and TreeEnsembleRegressor, whose nodes have ids.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Labeled<T> {
     /// Tree of each node, and id of the node within the tree.
     pub trees: Vec<i64>,
@@ -270,8 +270,10 @@ fn forest<T: Number>(
     let features = tests.iter().map(|node| (node.test & FEATURE) as usize + 1);
     let mode = modes.into_iter().find(only);
     let roots: Vec<u32> = roots.into_iter().map(number).collect();
+    let vectors = BitVectors::new(&nodes, count, &roots, mode);
     Ok(Forest {
-        vectors: BitVectors::new(&nodes, count, &roots, mode),
+        compact: if vectors.is_some() { None } else { Compact::new(&nodes, count, &roots, mode) },
+        vectors,
         is_single: starts.iter().zip(0u32..).all(|(&start, at)| start == at),
         mode,
         missing: tests.iter().any(|node| node.test & MISSING != 0),

@@ -14,7 +14,7 @@ impl<T: Number> Forest<T> {
     /// Calls `found(row, leaves)` for each tree and some rows from `row` on, in the order of the trees for each row.
     pub fn walk(&self, rows: &[T], width: usize, count: usize, found: impl FnMut(usize, &[u32])) {
         let (less, less_or_equal) = (|node: &Node<T>, x| x < node.value, |node: &Node<T>, x| x <= node.value);
-        match (self.mode, self.missing) {
+        match (self.mode, self.is_missing(rows)) {
             (Some(Mode::LessOrEqual), false) => self.run(rows, width, count, less_or_equal, found),
             (Some(Mode::Less), false) => self.run(rows, width, count, less, found),
             _ => self.run(rows, width, count, Node::passes, found),

@@ -54,6 +54,8 @@ const LOOKS: &[Look] = &[
     Look { trees: 20, leaves: 64, features: 5, modes: &[Mode::Less], missing: true, targets: 5, ..STUMPS },
     Look { trees: 9, leaves: 90, features: 3, targets: 3, weights: 3, ..STUMPS },
     Look { trees: 5, leaves: 400, features: 9, missing: true, ..STUMPS },
+    Look { trees: 5, leaves: 300, features: 9, modes: &[Mode::Less], targets: 2, weights: 2, ..STUMPS },
+    Look { trees: 2, leaves: 33_000, features: 5, ..STUMPS },
     Look { trees: 35, leaves: 20, features: 4, modes: ALL_MODES, missing: true, targets: 2, ..STUMPS },
 ];
 
@@ -147,11 +149,10 @@ fn check<T: Number + Default>(look: Look, seed: u64) {
     let width = look.features + 2;
     let most = 2 * BLOCK + 9;
     let rows: Vec<T> = (0..most * width).map(|_| T::from_f64(random.feature())).collect();
+    let without_nan = rows.iter().map(|x| if x.is_nan() { T::from_f64(0.25) } else { *x }).collect();
     let weights = weights(&trees);
-    let expected = rows.chunks(width).flat_map(|row| walked(&trees, &weights, row, look));
-    let expected: Vec<f64> = expected.collect();
     let regress = Regress {
-        forest: trees.build(look.targets).unwrap(),
+        forest: trees.clone().build(look.targets).unwrap(),
         targets: look.targets,
         aggregate: Aggregate::Sum,
         transform: Transform::None,
@@ -159,9 +160,15 @@ fn check<T: Number + Default>(look: Look, seed: u64) {
     };
     let few_leaves = (2..=100).contains(&look.leaves) && look.modes.len() == 1;
     assert_eq!(regress.forest.vectors.is_some(), few_leaves, "{look:?}");
-    for count in [0, 1, 4, 5, 15, 16, 17, 20, 21, 31, 32, 63, 64, 65, 100, most] {
-        let found = regress.run(&rows[..count * width], width, count);
-        assert_eq!(found, expected[..count * look.targets], "{count} rows, {look:?}");
+    let is_compact = (101..=32_000).contains(&look.leaves) && look.modes.len() == 1;
+    assert_eq!(regress.forest.compact.is_some(), is_compact, "{look:?}");
+    for rows in [rows, without_nan] {
+        let expected = rows.chunks(width).flat_map(|row| walked(&trees, &weights, row, look));
+        let expected: Vec<f64> = expected.collect();
+        for count in [0, 1, 4, 5, 12, 15, 16, 17, 20, 21, 31, 32, 63, 64, 65, 100, most] {
+            let found = regress.run(&rows[..count * width], width, count);
+            assert_eq!(found, expected[..count * look.targets], "{count} rows, {look:?}");
+        }
     }
 }
 
