@@ -1,7 +1,7 @@
 //! Squared distances between the rows of two matrices.
 //!
-//! Several rows of the first matrix are computed at once, each in a lane. Features are added in blocks, so that the rounding errors
-//! of long sums do not grow with the number of features.
+//! Several rows of the first matrix are computed at once, each in a lane. Features are added in blocks, so that the rounding
+//! errors of long sums do not grow with the number of features.
 
 use std::{array::from_fn, ops::Range};
 

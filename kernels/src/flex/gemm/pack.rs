@@ -153,7 +153,14 @@ fn interleave<T: Copy>(matrix: Matrix<'_, T>, out: &mut [T], step: usize) {
     for first in (0..fours).step_by(4) {
         four([0, 1, 2, 3].map(|below| row(first + below)), &mut out[first..], step);
     }
-    for at in fours..matrix.rows {
+    let twos = matrix.rows - matrix.rows % 2;
+    if fours < twos {
+        let pairs = row(fours).iter().zip(row(fours + 1));
+        for (out, (a, b)) in out[fours..].chunks_mut(step).zip(pairs) {
+            out[..2].copy_from_slice(&[*a, *b]);
+        }
+    }
+    for at in twos..matrix.rows {
         for (out, value) in out[at..].iter_mut().step_by(step).zip(row(at)) {
             *out = *value;
         }

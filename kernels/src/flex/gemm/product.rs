@@ -121,6 +121,25 @@ fn product<'a>(
         return packed_row(&a.values[..inner], b, columns, epilogue, out);
     }
     let panel_rows = plan.panel_rows;
+    let all = Part {
+        set,
+        left: &[],
+        packed: 0,
+        inner,
+        panel_rows,
+        rows: 0..rows,
+        columns: 0..columns,
+        stride: columns,
+    };
+    if let (Some(grid), Columns::Packed(_) | Columns::InPlace(..)) = (plan.row_blocks(inner), b) {
+        return out.side_by_side(grid, plan.parts[0], |_, spot, out| {
+            with_scratch(spot.rows.len() * inner, |left| {
+                pack_left(a.rows(spot.rows.start, spot.rows.len()), panel_rows, left);
+                let packed = spot.rows.start;
+                Part { left, packed, rows: spot.rows, columns: spot.columns, ..all }.run(b, epilogue, out)
+            })
+        });
+    }
     with_scratch(rows * inner, |left| {
         let share = plan.packed_rows;
         on_chunks(left, (share * inner).max(1), |at, left| {
@@ -129,16 +148,7 @@ fn product<'a>(
         });
         let left = &*left;
         out.side_by_side(plan.grid(), usize::MAX, |_, spot, out| {
-            let part = Part {
-                set,
-                left,
-                inner,
-                panel_rows,
-                rows: spot.rows,
-                columns: spot.columns,
-                stride: columns,
-            };
-            part.run(b, epilogue, out)
+            Part { left, rows: spot.rows, columns: spot.columns, ..all }.run(b, epilogue, out)
         })
     })
 }
@@ -146,7 +156,9 @@ fn product<'a>(
 /// Rows and columns that one thread computes.
 struct Part<'a> {
     set: InstructionSet,
+    /// Packed rows of A from the row `packed` on.
     left: &'a [f32],
+    packed: usize,
     inner: usize,
     panel_rows: usize,
     rows: Range<usize>,
@@ -215,8 +227,9 @@ impl Part<'_> {
         let mut next = next.chunks(F32_PER_CACHE_LINE * self.inner.max(1));
         out.in_rows(self.panel_rows, |at, out| {
             let row = self.rows.start + at;
+            let packed = row - self.packed;
             let operands = FloatOperands {
-                left: &self.left[row * self.inner..(row + out.rows()) * self.inner],
+                left: &self.left[packed * self.inner..(packed + out.rows()) * self.inner],
                 right,
                 offsets,
                 next: next.next().unwrap_or(&[]),

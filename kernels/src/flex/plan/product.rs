@@ -2,7 +2,7 @@
 
 use super::{
     machine::{Machine, TileSize},
-    tuning::unpacked_panels,
+    tuning::{max_row_block_len, unpacked_panels},
 };
 use crate::flex::{
     memory::{Cuts, Grid, Order},
@@ -76,6 +76,18 @@ impl ProductPlan {
             _ => RightReads::Packed,
         };
         Self { reads, panel_rows, packed_rows, rows, columns, parts, nr: tile.nr }
+    }
+
+    /// Parts of the output if each packs its rows of A: there are more than fit into the cache, and all of B fits.
+    pub fn row_blocks(&self, depth: usize) -> Option<Grid<'static>> {
+        let (most, depth) = (max_row_block_len(), depth.max(1));
+        let [down, across] = self.parts;
+        if across > 1 || self.rows.saturating_mul(depth) <= most || self.columns.saturating_mul(depth) > most
+        {
+            return None;
+        }
+        let rows = (most / depth).clamp(1, self.rows.div_ceil(down)).next_multiple_of(self.panel_rows);
+        Some(Grid::of_rows(Cuts::every(self.rows, rows), self.columns))
     }
 
     /// Parts of the output.

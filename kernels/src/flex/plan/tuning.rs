@@ -133,6 +133,9 @@ thresholds! {
 
     /// Maximum number of row panels of an operand A for which a product reads B in place: it is read too seldom to be packed.
     unpacked_panels = 2, "panels", Products;
+    /// Maximum number of floats of the rows of a product that are packed at once, if the columns have no more: both stay in the
+    /// cache.
+    max_row_block_len = 1 << 15, "floats", Products;
     /// Number of columns of a product of one row whose sums are computed at once.
     columns_of_row = 1 << 10, "columns", Products;
     /// Distance in which packed columns of bytes are prefetched: they are streamed from memory, and the

@@ -64,6 +64,7 @@ fn every_size_order_and_end() {
             (14, 20, 32),
             (17, 57, 65),
             (40, 20, 48),
+            (1700, 40, 33),
         ] {
             let (a, b) = (values(rows * inner, 1), values(inner * columns, 2));
             let (bias, addend) = (values(columns, 3), values(rows * columns, 4));
