@@ -188,7 +188,7 @@ impl<T: Number> Forest<T> {
 
     /// Calls `found(row, leaves)` for each tree and some rows from `row` on, in the order of the trees for each row.
     fn each_leaf(&self, rows: &[T], width: usize, count: usize, mut found: impl FnMut(usize, &[u32])) {
-        // Groups of rows, the last of which may have fewer.
+        // The number of rows in groups of `size`. The last group may be incomplete, but has at least `least` rows.
         let in_groups = |size, least| if count % size < least { count - count % size } else { count };
         let mut grouped = 0;
         if let Some(vectors) = &self.vectors {

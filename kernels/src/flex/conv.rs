@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn channels_at_the_same_place_of_the_cache() {
+    fn channels_that_evict_each_other() {
         let one = Window::new([1, 1]);
         for channels in [7, 8, 9, 20] {
             check(noise([2, channels, 32, 32], 1), noise([20, channels, 1, 1], 2), one, 1);

@@ -44,9 +44,6 @@ struct Run<'a> {
     bounds: Option<Bounds>,
 }
 
-/// Number of floats of the columns that are read in place for all output channels, one after another: half of the first cache.
-const IN_PLACE: usize = 4096;
-
 /// Columns of the tiles of a band.
 enum Columns {
     /// Tiles that read a band in place.
@@ -173,17 +170,6 @@ impl Run<'_> {
         })
     }
 
-    /// Number of tiles along the columns of a band that are computed for all output channels before the next ones.
-    fn tiles_together(&self, columns: &[TileColumns]) -> usize {
-        let filters = self.of.filters;
-        match self.plan.reads {
-            BandReads::Input { by_columns: true } => {
-                (IN_PLACE / (filters.inner * filters.set.nr()).max(1)).max(1)
-            }
-            _ => columns.len().max(1),
-        }
-    }
-
     /// Number of floats of the packed panels of a band that are in use at once.
     fn panels_length(&self, columns: &Columns) -> usize {
         let Columns::OfPanels(panels) = columns else {
@@ -207,12 +193,16 @@ impl Run<'_> {
         match columns {
             Columns::OfBand(columns) => {
                 let mut pixels = InOrder::columns(out);
-                for columns in columns.chunks(self.tiles_together(columns)) {
+                let together = self.plan.tiles_by_columns();
+                for columns in columns.chunks(together.unwrap_or(columns.len()).max(1)) {
                     let count = columns.iter().map(TileColumns::count).sum();
                     let end = self.end_of_input(values, columns);
                     pixels.write(count, |out| {
                         out.in_rows(filters.panel_rows, |at, out| {
-                            let rows = Rows::new(self.of, band, (first, at), out.rows());
+                            let mut rows = Rows::new(self.of, band, first + at, out.rows());
+                            if at == 0 && together.is_some() {
+                                rows.ahead = filters.set.nr();
+                            }
                             let out = self.tiles_over_band(&rows, (values, &end), columns, out);
                             self.of.activated(out)
                         })
@@ -236,7 +226,7 @@ impl Run<'_> {
                         panel.copy(filters.set, values, self.band_offsets.offsets(), packed);
                     }
                     out.in_rows(filters.panel_rows, |at, out| {
-                        let rows = Rows::new(self.of, band, (first, at), out.rows());
+                        let rows = Rows::new(self.of, band, first + at, out.rows());
                         let out = self.tiles_over_panels(&rows, packed, pixel, out);
                         self.of.activated(out)
                     })
@@ -320,13 +310,12 @@ impl Run<'_> {
         out: Unwritten<'a>,
     ) -> Written<'a> {
         let set = self.of.filters.set;
-        let by_columns = BandReads::Input { by_columns: true };
         let operands = FloatOperands {
             left: rows.left,
             right,
             offsets,
             next: if is_first { rows.next } else { &[] },
-            ahead: if rows.is_first && self.plan.reads == by_columns { set.nr() } else { 0 },
+            ahead: rows.ahead,
         };
         let epilogue = FloatEpilogue {
             bias: rows.bias,

@@ -95,11 +95,11 @@ impl ConvSizes {
     }
 }
 
-/// Returns true if lines that are `stride` floats apart do not displace each other from the first cache.
+/// Returns true if `lines` lines that are `stride` floats apart do not evict each other from the L1 cache.
 fn stay_in_cache(lines: usize, stride: usize) -> bool {
-    // Those that are a multiple of a page apart have the same place in the cache, which is as large as a few pages.
-    let places = tuning::F32_PER_PAGE >> stride.trailing_zeros().min(tuning::F32_PER_PAGE.ilog2());
-    lines <= places.max(1) * tuning::CACHE_WAYS
+    // Addresses that differ by a multiple of 4 KiB, the size of a page, map to the same set of the cache.
+    let sets = tuning::F32_PER_PAGE >> stride.trailing_zeros().min(tuning::F32_PER_PAGE.ilog2());
+    lines <= sets * tuning::CACHE_WAYS
 }
 
 impl ConvMethod {
@@ -150,7 +150,7 @@ impl BandPlan {
             Some(stride) => {
                 layout.band[1] = layout.band[1].next_multiple_of(nr);
                 let by_columns = stay_in_cache(sizes.inputs, stride);
-                let most = if by_columns { tuning::in_place_panels() } else { tuning::displaced_panels() };
+                let most = if by_columns { tuning::in_place_panels() } else { tuning::conflict_panels() };
                 if panels > most { BandReads::PanelsOfInput } else { BandReads::Input { by_columns } }
             }
             None if machine.tile.has_fast_packing() && panels > tuning::copy_panels() => {
@@ -212,6 +212,13 @@ impl BandPlan {
         let most = self.tile.registers(self.sizes.panel_rows);
         let (rows, pixels) = (band.rows.len(), band.columns.len());
         tile_columns(rows, pixels, self.row_length(band), self.tile.lanes, most)
+    }
+
+    /// Number of tiles whose columns are read for all output channels before the next columns, if a band is read so.
+    pub fn tiles_by_columns(&self) -> Option<usize> {
+        let panel_len = (self.sizes.inputs * self.tile.nr).max(1);
+        let by_columns = self.reads == BandReads::Input { by_columns: true };
+        by_columns.then(|| (tuning::HALF_OF_L1 / panel_len).max(1))
     }
 
     /// Division of the output channels into parts.

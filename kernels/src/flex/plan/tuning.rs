@@ -51,8 +51,11 @@ pub const KEPT: usize = 64;
 /// Number of floats in a page of memory.
 pub const F32_PER_PAGE: usize = 1 << 10;
 
-/// Number of lines that each place of the first cache holds, at least.
+/// Associativity of the L1 cache: number of lines of a set, at least.
 pub const CACHE_WAYS: usize = 8;
+
+/// Number of floats in half of the L1 cache.
+pub const HALF_OF_L1: usize = 4 << 10;
 
 /// The largest value of thresholds that kernels do not limit.
 const UNLIMITED: usize = 1 << 30;
@@ -114,8 +117,8 @@ thresholds! {
     /// Maximum number of row panels of the weight for which a pointwise convolution reads its input in place
     /// instead of packing it.
     in_place_panels = 11, "panels", Convolutions;
-    /// The same if the channels of an output pixel displace each other from the first cache.
-    displaced_panels = 2, "panels", Convolutions;
+    /// The same if the channels of an output pixel evict each other from the L1 cache.
+    conflict_panels = 2, "panels", Convolutions;
     /// Maximum number of floats of the transformed input of a band of squares, and of the sums of a panel of output channels.
     max_squares_len = 176 << 10, "floats", Convolutions;
     /// Share of the estimated time of direct sums below which a convolution is computed by squares of output pixels.
