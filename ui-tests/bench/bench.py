@@ -80,6 +80,7 @@ def main():
     arguments.add_argument("--recorded", type=Path, default=engines.ROOT / "../shared/models", metavar="FOLDER")
     arguments.add_argument("--results", type=Path, default=engines.TARGET / "results.json", metavar="FILE")
     arguments.add_argument("--growth", choices=["with", "without", "only"], default="with", help="rows of growing sizes")
+    arguments.add_argument("--idle", type=float, metavar="SECONDS", help="measure the memory after a rest")
     arguments.add_argument("--write", action="store_true", help="write the tables into BENCHMARKS.md")
     arguments.add_argument("ids", nargs="*", help="only these models")
     options = arguments.parse_args()
@@ -171,6 +172,10 @@ def measure(model, inputs, options, failures):
             except engines.Failed as problem:
                 results[engine] = {"problem": str(problem)}
                 running.remove((threads, engine))
+    if options.idle:
+        for threads, engine in running:
+            processes, results = starts[threads]
+            results[engine] |= processes[engine].idle(options.idle)
     for threads, engine in running:
         processes, results = starts[threads]
         processes[engine].end()

@@ -168,8 +168,14 @@ class Running:
         return answer
 
     def round(self, seconds):
+        return self.asked(f"{seconds}")
+
+    def idle(self, seconds):
+        return self.asked(f"idle {seconds}")
+
+    def asked(self, line):
         try:
-            self.process.stdin.write(f"{seconds}\n")
+            self.process.stdin.write(f"{line}\n")
             self.process.stdin.flush()
         except BrokenPipeError:
             # The answer says why.

@@ -18,14 +18,20 @@ def serve(load):
     before, start = peak(), time.perf_counter()
     call = load(Path(model), feed, int(threads))
     load_time = time.perf_counter() - start
+    loaded = reported("VmRSS:")
     start = time.perf_counter()
     first = call()
     first_time = time.perf_counter() - start
     values.write(outputs, first)
     # Python, numpy and the library itself are there before the model is.
-    answer(load_ms=load_time * 1e3, first_ms=first_time * 1e3, peak_bytes=peak(), before_bytes=before)
+    own = {"peak_bytes": peak(), "loaded_bytes": loaded, "before_bytes": before}
+    answer(load_ms=load_time * 1e3, first_ms=first_time * 1e3, **own)
     for line in sys.stdin:
-        answer(**measured(call, float(line)), peak_bytes=peak())
+        if line.startswith("idle "):
+            time.sleep(float(line.removeprefix("idle ")))
+            answer(held_bytes=reported("VmRSS:"))
+        else:
+            answer(**measured(call, float(line)), peak_bytes=peak())
 
 
 def measured(call, seconds):
@@ -49,8 +55,13 @@ def measured(call, seconds):
 
 def peak():
     # The record of `getrusage` begins with that of the process that started this one.
+    return reported("VmHWM:")
+
+
+def reported(name):
+    """A size in bytes that the system reports about this process."""
     with open("/proc/self/status") as status:
-        line = next(line for line in status if line.startswith("VmHWM:"))
+        line = next(line for line in status if line.startswith(name))
     return int(line.split()[1]) * 1024
 
 

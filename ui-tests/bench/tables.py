@@ -152,17 +152,29 @@ def threads(rows, engines):
 
 
 def growth(rows, engines):
-    """Ratios by the size that grows, and our time over that size."""
+    """Ratios by the size that grows, our time over that size, page faults, and the memory after a rest over that after loading."""
     others = [engine for engine in engines if engine != "ort"]
     names = " | ".join(NAMES[engine] for engine in others)
-    lines = [f"| model | size | threads | ONNX Runtime, ms | {names} | onnx-embed, ms of each |"]
-    lines.append("| --- | --- | ---: | ---: |" + " ---: |" * (len(others) + 1))
+    order = " / ".join(NAMES[engine] for engine in engines)
+    lines = [
+        f"Faults and memory: {order}.\n",
+        f"| model | size | threads | ONNX Runtime, ms | {names} | onnx-embed, ms of each "
+        "| page faults a call | memory after a rest / after loading |",
+    ]
+    lines.append("| --- | --- | ---: | ---: |" + " ---: |" * (len(others) + 1) + " --- | --- |")
     for row in rows:
         name, size = row["grows"]
+        results = [row["engines"].get(engine, {}) for engine in engines]
         peer, own = (row["engines"].get(engine, {}).get("ms") for engine in ("ort", "ours"))
         cells = [f"{share:.2f}" if (share := ratio(row, engine)) else "-" for engine in others]
         time, each = f"{peer:.3g}" if peer else "-", f"{own / size:.3g}" if own else "-"
-        lines.append(f"| {row['model']} | {name} {size} | {row['threads']} | {time} | {' | '.join(cells)} | {each} |")
+        faults = " / ".join(f"{result['faults']:.0f}" if "faults" in result else "-" for result in results)
+        held = " / ".join(
+            f"{result['held_bytes'] / result['loaded_bytes']:.2f}" if result.get("held_bytes") else "-" for result in results
+        )
+        lines.append(
+            f"| {row['model']} | {name} {size} | {row['threads']} | {time} | {' | '.join(cells)} | {each} | {faults} | {held} |"
+        )
     return "\n".join(lines)
 
 

@@ -2,8 +2,8 @@
 //!
 //! A program is called with a model, a file of inputs, a file for outputs and a number of threads. It loads the
 //! model, runs it once, writes the outputs and prints a line of JSON. Each line on its standard input is a number of
-//! seconds: the program runs the model for that time and prints the times of the runs. It exits at the end of its
-//! input.
+//! seconds: the program runs the model for that time and prints the times of the runs. After `idle` and a number of
+//! seconds it rests for that time and prints how much memory it then has. It exits at the end of its input.
 
 mod usage;
 mod value;
@@ -60,6 +60,7 @@ fn served<E: Engine>() -> Result<()> {
     let start = Instant::now();
     let engine = E::load(Path::new(model), threads.parse()?, &values)?;
     let load = start.elapsed();
+    let loaded = Usage::resident();
     let inputs = engine.inputs(&values)?;
     let start = Instant::now();
     let first = engine.run(&inputs)?;
@@ -69,10 +70,18 @@ fn served<E: Engine>() -> Result<()> {
         "load_ms": milliseconds(load),
         "first_ms": milliseconds(first_time),
         "peak_bytes": Usage::peak(),
+        "loaded_bytes": loaded,
     }))?;
     for line in std::io::stdin().lock().lines() {
-        let seconds = Duration::try_from_secs_f64(line?.trim().parse()?)?;
-        answer(&round(&engine, &inputs, seconds)?)?;
+        let line = line?;
+        let (is_idle, seconds) = line.strip_prefix("idle ").map_or((false, &line[..]), |seconds| (true, seconds));
+        let seconds = Duration::try_from_secs_f64(seconds.trim().parse()?)?;
+        if is_idle {
+            std::thread::sleep(seconds);
+            answer(&json!({ "held_bytes": Usage::resident() }))?;
+        } else {
+            answer(&round(&engine, &inputs, seconds)?)?;
+        }
     }
     Ok(())
 }

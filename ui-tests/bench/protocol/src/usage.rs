@@ -42,9 +42,19 @@ impl Usage {
 
     /// Returns the peak resident memory in bytes, or `None` if the system does not report it.
     pub fn peak() -> Option<u64> {
-        let status = std::fs::read_to_string("/proc/self/status").ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-        let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-        Some(kibibytes * 1024)
+        reported("VmHWM:")
     }
+
+    /// Returns the resident memory in bytes, or `None` if the system does not report it.
+    pub fn resident() -> Option<u64> {
+        reported("VmRSS:")
+    }
+}
+
+/// A size in bytes that the system reports about this process.
+fn reported(name: &str) -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
 }
