@@ -21,6 +21,7 @@ mod quantized_product;
 mod quantized_steps;
 mod reduction;
 mod rotary;
+mod selected_rows;
 mod slices;
 mod sum;
 mod transpose_sink;
@@ -39,6 +40,7 @@ pub const FAMILIES: &[&[Rule]] = &[
     reduction::RULES,
     bounds::RULES,
     distances::RULES,
+    selected_rows::RULES,
     normalization::RULES,
     group_normalization::RULES,
     rotary::RULES,

@@ -42,6 +42,19 @@ pub const RULES: &[Rule] = &[
     rule("silu", "x * Sigmoid(x)", "Swish(x)")
         .law("x · σ(x) is Swish with alpha 1")
         .example("(float[N] x) => (float[N] y) { s = Sigmoid (x) y = Mul (x, s) }"),
+    rule(
+        "gelu by tanh of products",
+        "x * 0.5 * (1 + Tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)))",
+        "Gelu<approximate = tanh>(x)",
+    )
+    .law("x³ is x · x · x")
+    .example(
+        "(float[N] x) => (float[N] y)
+        <float a = {0.044715}, float b = {0.7978845608028654}, float half = {0.5}, float one = {1}> {
+            p = Mul (a, x) q = Mul (x, p) r = Mul (x, q) e = Add (x, r) f = Mul (b, e) g = Tanh (f)
+            h = Add (one, g) i = Mul (half, h) y = Mul (x, i)
+        }",
+    ),
     rule("quick gelu", "x * Sigmoid(#alpha * x)", "Swish<alpha = #alpha>(x)")
         .when(|m| finite(m.number("alpha")?))
         .law("x · σ(αx) is Swish")
@@ -156,6 +169,24 @@ mod tests {
               float32[N] y = Mul (x, s)
               =>
               float32[N] y = Swish <function: "swish", parameters: [1.0]> (x)
+            gelu by tanh of products
+              <
+              float32[] a = {0.044715},
+              float32[] b = {0.7978846},
+              float32[] half = {0.5},
+              float32[] one = {1}
+              >
+              float32[N] p = Mul (a, x)
+              float32[N] q = Mul (x, p)
+              float32[N] r = Mul (x, q)
+              float32[N] e = Add (x, r)
+              float32[N] f = Mul (b, e)
+              float32[N] g = Tanh (f)
+              float32[N] h = Add (one, g)
+              float32[N] i = Mul (half, h)
+              float32[N] y = Mul (x, i)
+              =>
+              float32[N] y = Gelu (x)
             quick gelu
               <
               float32[] a = {1.702}

@@ -21,6 +21,20 @@ pub const RULES: &[Rule] = &[
             s = Shape (y) e = Expand (x, s) z = Sub (y, e)
         }",
     ),
+    building("cast of repeated elements", "Cast:cast(Expand(x, s))", |m| {
+        let node = m.node("cast")?.clone();
+        let x = m.value("x")?;
+        let converted = m.made(node, &[Some(x)])?;
+        let sizes = m.value("s")?;
+        m.call("Expand", &[], &[Some(converted), Some(sizes)])
+    })
+    .shared()
+    .law("a cast converts each element alone")
+    .example(
+        "(int64[N, 1] x, float[N, 3] y) => (float[N, 3] z) {
+            s = Shape (y) e = Expand (x, s) z = Cast <to = 1> (e)
+        }",
+    ),
     rule("negated condition", "Where(Not(c), x, y)", "Where(c, y, x)")
         .shared()
         .law("where(¬c, x, y) = where(c, y, x)")
@@ -159,6 +173,18 @@ mod tests {
               float32[N, 3] z = Sub (y, e)
               =>
               float32[N, 3] z = Sub (y, x)
+            cast of repeated elements
+              <
+              int64[2] s = {N, 3}
+              >
+              int64[N, 3] e = Expand (x, s)
+              float32[N, 3] z = Cast <to: F32, saturate: true, toward: "Up"> (e)
+              =>
+              <
+              int64[2] s = {N, 3}
+              >
+              float32[N, 1] %5 = Cast <to: F32, saturate: true, toward: "Up"> (x)
+              float32[N, 3] z = Expand (%5, s)
             negated condition
               bool[N] n = Not (c)
               float32[N] z = Where (n, x, y)

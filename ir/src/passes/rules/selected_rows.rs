@@ -1,0 +1,206 @@
+//! Rows of a constant that indices select.
+
+use crate::dim::Dim;
+use crate::dtype::DType;
+use crate::graph::{Node, ValueId};
+use crate::ops;
+use crate::ops::index::gather::Gather;
+use crate::passes::rewrite::{Match, Miss, Rule, building};
+use crate::proto::Setting;
+use crate::types::Known;
+
+pub const RULES: &[Rule] = &[
+    building("product with one-hot rows", "MatMul(Cast(Equal:one(..)), $w)", one_hot)
+        .law("Σ [i = k] · w[k] over all k is w[i] if there is such a row, else 0; all elements of w are finite")
+        .example(
+            "(int64[N, 1] i) => (float[N, 2] y)
+            <int64[3] k = {0, 1, 2}, float[3, 2] w = {1, 2, 3, 4, 5, 6}> {
+                e = Equal (i, k) h = Cast <to = 1> (e) y = MatMul (h, w)
+            }",
+        ),
+    building(
+        "function of selected rows",
+        "Add|Sub|Mul|Div|Gelu|Relu|Tanh|Sigmoid|Erf|Exp|Sqrt|Abs|Neg|Swish|HardSwish|HardSigmoid\
+         |LeakyRelu|Elu|Softplus:f(..)",
+        of_rows,
+    )
+    .law("f(w[i], c) = f(w, c)[i] if f computes each element alone and c is equal for all rows")
+    .example(
+        "(int64[N, 4] i) => (float[N, 4, 2] y)
+        <float[3, 2] w = {1, 2, 3, 4, 5, 6}, float[1, 1, 2] c = {7, 8}> {
+            r = Gather (w, i) y = Mul (r, c)
+        }",
+    ),
+];
+
+/// Replaces the product of a one-hot encoding with a weight by the rows of the weight, and by a row of zeros where no class is
+/// equal.
+fn one_hot(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
+    let (node, weight) = (m.node("one")?, m.value("w")?);
+    let (DType::F32, [count, length]) = (m.result()?.dtype, m.tensor_of(weight)?.shape.as_slice()) else {
+        return Err("the weight is not a matrix in single precision");
+    };
+    let sizes = count.number().zip(length.number());
+    let (count, length) = sizes.ok_or("the sizes of the weight are known only at run time")?;
+    m.copied(weight)?;
+    if !m.finite(weight) {
+        return Err("the weight may be infinite");
+    }
+    let operands = node.input(0).zip(node.input(1)).ok_or("the node has no input")?;
+    let (indices, least) = match (first_class(m, operands.0, count), first_class(m, operands.1, count)) {
+        (_, Some(least)) => (operands.0, least),
+        (Some(least), _) => (operands.1, least),
+        _ => return Err("the classes are not consecutive integers"),
+    };
+    let found = m.tensor_of(indices)?;
+    let dtype = found.dtype;
+    let Some((_, outer)) = found.shape.split_last().filter(|(last, _)| last.is(1)) else {
+        return Err("each row is compared with several integers");
+    };
+    if outer.is_empty() || outer.len() + 1 != m.result()?.rank() {
+        return Err("the classes have more axes than the integers");
+    }
+    let outer = outer.to_vec();
+    let number =
+        |m: &mut Match<'_, '_>, value: i64| m.constant(dtype, Vec::new(), Known::Ints(vec![value.into()]));
+    let sizes = m.sizes(&outer, &[indices])?;
+    let class = m.call("Reshape", &[], &[Some(indices), Some(sizes)])?;
+    let [first, end] = [number(m, least), number(m, least.saturating_add(count))];
+    let is_below = m.call("Less", &[], &[Some(class), Some(first)])?;
+    let is_above = m.call("Greater", &[], &[Some(class), Some(end)])?;
+    let is_none = m.call("Or", &[], &[Some(is_below), Some(is_above)])?;
+    let mut row = m.call("Where", &[], &[Some(is_none), Some(end), Some(class)])?;
+    if least != 0 {
+        // The classes begin at `first` only now: a difference of any integer could overflow.
+        row = m.call("Sub", &[], &[Some(row), Some(first)])?;
+    }
+    let shape = m.integers(vec![1.into(), length.into()]);
+    let zeros = m.call("ConstantOfShape", &[], &[Some(shape)])?;
+    let table = m.call("Concat", &[("axis", Setting::Int(0))], &[Some(weight), Some(zeros)])?;
+    m.call("Gather", &[("axis", Setting::Int(0))], &[Some(table), Some(row)])
+}
+
+/// Returns the first of `count` consecutive integers along the last axis, if a constant contains nothing else.
+fn first_class(m: &Match<'_, '_>, id: ValueId, count: i64) -> Option<i64> {
+    let (last, outer) = m.tensor_of(id).ok()?.shape.split_last()?;
+    if !matches!(m.tensor_of(id).ok()?.dtype, DType::I32 | DType::I64)
+        || !last.is(count)
+        || !outer.iter().all(|size| size.is(1))
+    {
+        return None;
+    }
+    let classes = m.value_of(id).known.read()?.numbers()?;
+    let least = *classes.first()?;
+    (least..).zip(&classes).all(|(expected, class)| expected == *class).then_some(least)
+}
+
+/// Applies a function to a constant, of which rows are selected.
+fn of_rows(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
+    let root = m.root();
+    if !ops::facts(&root.kind).elementwise {
+        return Err("");
+    }
+    let is_selected = |id: &Option<ValueId>| id.and_then(|id| Some((id, selection(m, id)?)));
+    let mut selected = root.inputs.iter().filter_map(is_selected);
+    let (Some((picked, gather)), None) = (selected.next(), selected.next()) else {
+        return Err("");
+    };
+    let (table, indices) = gather.input(0).zip(gather.input(1)).ok_or("the node has no input")?;
+    let [rows, length] = m.tensor_of(table)?.shape.as_slice() else {
+        return Err("the constant is not a matrix");
+    };
+    let sizes = rows.number().zip(length.number());
+    let (rows, length) = sizes.ok_or("the sizes of the constant are known only at run time")?;
+    let fixed = m.tensor_of(indices)?.shape.iter().filter_map(Dim::number);
+    if fixed.fold(1, i64::saturating_mul) < rows {
+        return Err("fewer rows may be selected than there are");
+    }
+    if m.result()?.shape != m.tensor_of(picked)?.shape {
+        return Err("the rows are broadcast");
+    }
+    m.copied(table)?;
+    let mut inputs = Vec::new();
+    for id in root.inputs.clone() {
+        inputs.push(match id {
+            Some(id) if id == picked => Some(table),
+            Some(id) => Some(of_each_row(m, id, length)?),
+            None => None,
+        });
+    }
+    let table = m.made(root.clone(), &inputs)?;
+    m.made(gather.clone(), &[Some(table), Some(indices)])
+}
+
+/// Returns the node that selects rows of a constant as a value that is used once.
+fn selection<'g>(m: &Match<'_, 'g>, id: ValueId) -> Option<&'g Node> {
+    let node = m.maker(id).filter(|node| &*node.kind == "Gather" && m.uses(id) == 1)?;
+    let is_by_rows = node.operator_as::<Gather>()?.along(2) == Some(0);
+    (is_by_rows && m.value_of(node.input(0)?).is_constant()).then_some(node)
+}
+
+/// Returns a constant that is equal for all rows, with at most the rank of a row.
+fn of_each_row(m: &mut Match<'_, '_>, id: ValueId, length: i64) -> Result<ValueId, Miss> {
+    let shape = &m.tensor_of(id)?.shape;
+    let is_row = match shape.split_last() {
+        Some((last, outer)) => outer.iter().all(|size| size.is(1)) && (last.is(1) || last.is(length)),
+        None => true,
+    };
+    if !is_row || !m.value_of(id).is_constant() {
+        return Err("another operand is not a constant for each row");
+    }
+    let size = shape.last().and_then(Dim::number);
+    match (shape.len(), size) {
+        (0 | 1, _) | (_, None) => Ok(id),
+        (_, Some(size)) => m.shaped(id, &[size]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::passes::rewrite::testing::shown;
+
+    #[test]
+    fn rows_are_selected() {
+        expect![[r#"
+            product with one-hot rows
+              <
+              int64[3] k = {0, 1, 2},
+              float32[3, 2] w = {1, 2, 3, 4, 5, 6}
+              >
+              bool[N, 3] e = Equal (i, k)
+              float32[N, 3] h = Cast <to: F32, saturate: true, toward: "Up"> (e)
+              float32[N, 2] y = MatMul (h, w)
+              =>
+              <
+              float32[3, 2] w = {1, 2, 3, 4, 5, 6},
+              int64[1] %6 = {N},
+              int64[] %8 = {0},
+              int64[] %9 = {3},
+              float32[4, 2] %16 = Concat (w, {0, 0})
+              >
+              int64[N] %7 = Reshape (i, %6)
+              bool[N] %10 = Less (%7, %8)
+              bool[N] %11 = Greater (%7, %9)
+              bool[N] %12 = Or (%10, %11)
+              int64[N] %13 = Where (%12, %9, %7)
+              float32[N, 2] y = Gather <axis: 0> (%16, %13)
+            function of selected rows
+              <
+              float32[3, 2] w = {1, 2, 3, 4, 5, 6},
+              float32[1, 1, 2] c = {7, 8}
+              >
+              float32[N, 4, 2] r = Gather <axis: 0> (w, i)
+              float32[N, 4, 2] y = Mul (r, c)
+              =>
+              <
+              float32[3, 2] w = {1, 2, 3, 4, 5, 6},
+              float32[1, 1, 2] c = {7, 8},
+              float32[3, 2] %7 = Mul (w, Reshape (c, {2}))
+              >
+              float32[N, 4, 2] y = Gather <axis: 0> (%7, i)
+        "#]]
+        .assert_eq(&shown(super::RULES));
+    }
+}
