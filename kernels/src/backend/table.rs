@@ -129,7 +129,7 @@ macro_rules! operations {
         contiguous(x: Any) -> MaybeAny, flex[copy::contiguous];
         /// Elements of the planes of the last two axes at these rows and columns.
         nearest(x: Any; rows: Vec<usize>, columns: Vec<usize>) -> MaybeAny, flex[copy::nearest];
-        /// Rows of a matrix whose memory is not aligned; declines for other matrices, whose rows the device selects itself.
+        /// Rows of a matrix whose memory is not aligned, or many rows; declines for others, which the device selects itself.
         stored_rows(x: Any, indices: Int) -> MaybeAny, flex[stored::rows];
 
         // Indices and order.

@@ -25,8 +25,8 @@ pub use serial::{InOrder, RunWriter};
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub use slices::write_chunks;
 pub use slices::{
-    SliceWriter, overwrite, write_by_index, write_each, write_interleaved, write_lines, write_pairs,
-    write_repeated, write_triples, zeroed,
+    SliceWriter, overwrite, write_all_of, write_by_index, write_each, write_interleaved, write_lines,
+    write_pairs, write_repeated, write_triples, zeroed,
 };
 
 use crate::{backend::switches, sizes::no_memory};

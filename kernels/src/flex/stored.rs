@@ -10,7 +10,7 @@ use burn::backend::{
 use burn::tensor::{AllocationProperty, Bytes, DType, Shape, TensorData};
 
 use super::{
-    memory::{Provider, bytes_of, pages, repeated},
+    memory::{Buffer, Provider, bytes_of, pages, write_all_of},
     outcome, tensor,
 };
 use crate::backend::{Any, Outcome};
@@ -32,6 +32,9 @@ enum Source {
     Program(&'static [u8]),
     Pack(Arc<dyn Plain>),
 }
+
+/// Number of elements whose memory is used again by later results.
+const LARGE_ROWS: usize = 16 << 10;
 
 /// A packed weight of single precision.
 pub trait Plain: Send + Sync {
@@ -73,31 +76,38 @@ pub fn readable(x: &FlexTensor) -> FlexTensor {
     FlexTensor::new(copy, x.layout().clone(), x.dtype())
 }
 
-/// Returns rows of a matrix in the program whose memory is not aligned; `None` for all other tensors, and
-/// where an index is none of a row.
+/// Returns rows of a matrix of f32 whose memory is not aligned, or rows that are so large together that they should use memory
+/// again. `None` for all other tensors, and if an index is out of bounds.
 pub fn rows(x: Any<Flex>, indices: FlexTensor) -> Outcome<Flex> {
-    outcome(rows_of(&tensor(x), || indices.into_data().iter().collect()))
+    let picked = indices.layout().num_elements();
+    outcome(rows_of(&tensor(x), picked, || indices.into_data().iter().collect()))
 }
 
-fn rows_of(x: &FlexTensor, indices: impl FnOnce() -> Vec<i64>) -> Option<FlexTensor> {
+fn rows_of(x: &FlexTensor, picked: usize, indices: impl FnOnce() -> Vec<i64>) -> Option<FlexTensor> {
     let raw = Raw::of(x);
-    let bytes = raw.view.as_ref()?;
+    let bytes = raw.bytes();
     let is_aligned = bytes.as_ptr().align_offset(size_of::<f32>()) == 0;
     let is_whole = x.is_contiguous() && x.layout().start_offset() == 0;
     let [count, length] = x.shape()[..] else {
         return None;
     };
-    if is_aligned || !is_whole || x.dtype() != DType::F32 {
+    let elements = picked.checked_mul(length)?;
+    if !is_whole || x.dtype() != DType::F32 || (is_aligned && elements < LARGE_ROWS) {
         return None;
     }
-    let indices = indices();
-    let mut values = repeated(indices.len().checked_mul(length)?, 0f32);
-    for (out, index) in values.chunks_exact_mut(length.max(1)).zip(&indices) {
-        let index = usize::try_from(*index).ok().filter(|index| *index < count)?;
-        let row = &bytes[size_of::<f32>() * index * length..][..size_of::<f32>() * length];
-        bytemuck::cast_slice_mut(out).copy_from_slice(row);
+    let indices: Vec<usize> =
+        indices().into_iter().map(|at| usize::try_from(at).ok()).collect::<Option<_>>()?;
+    if indices.len() != picked || indices.iter().any(|index| *index >= count) {
+        return None;
     }
-    Some(FlexTensor::from_data(TensorData::new(values, [indices.len(), length])))
+    let row = |index: usize| &bytes[size_of::<f32>() * index * length..][..size_of::<f32>() * length];
+    let values = Buffer::filled(elements, |out| {
+        out.reshaped(picked, length).write_rows(|at, out| {
+            let values = row(indices[at]).chunks_exact(size_of::<f32>());
+            write_all_of(out, values.map(bytemuck::pod_read_unaligned::<f32>))
+        })
+    });
+    Some(values.tensor([picked, length]))
 }
 
 impl Raw {
@@ -258,14 +268,20 @@ mod tests {
     #[test]
     fn rows_of_a_table_are_read_where_they_lie() {
         let [aligned, behind] = bytes().map(tensor);
-        assert!(rows_of(&aligned, || vec![1]).is_none());
-        let picked = rows_of(&behind, || vec![3, 0, 3]).unwrap();
+        assert!(rows_of(&aligned, 1, || vec![1]).is_none());
+        let picked = rows_of(&behind, 3, || vec![3, 0, 3]).unwrap();
         assert_eq!(picked.shape()[..], [3, 4]);
         assert_eq!(picked.storage::<f32>()[3..9], [15.0, 0.0, 1.0, 2.0, 3.0, 12.0]);
         for index in [4, -1] {
-            assert!(rows_of(&behind, || vec![index]).is_none());
+            assert!(rows_of(&behind, 1, || vec![index]).is_none());
         }
-        assert!(rows_of(&behind.transpose(0, 1), || vec![0]).is_none());
+        assert!(rows_of(&behind.transpose(0, 1), 1, || vec![0]).is_none());
+        // No rows of no elements, and many.
+        let none = FlexTensor::from_data(data(&[], [4, 0].into(), DType::F32));
+        assert!(rows_of(&none, 2, || vec![0, 3]).is_none_or(|rows| rows.shape()[..] == [2, 0]));
+        let many = rows_of(&aligned, LARGE_ROWS / 4, || vec![2; LARGE_ROWS / 4]).unwrap();
+        assert!(many.storage::<f32>().chunks(4).all(|row| row == [8.0, 9.0, 10.0, 11.0]));
+        assert!(rows_of(&aligned, LARGE_ROWS, || vec![4; LARGE_ROWS]).is_none());
     }
 
     #[test]

@@ -37,13 +37,16 @@ impl<const D: usize, K: Basic> WithShape<D, K> for Tensor<D, K> {
         let counts = [product(&dims), product(&shape)];
         ensure!(counts[0] == counts[1], "cannot reshape {dims:?} to {shape:?}");
         if shape.contains(&0) {
-            empty(&self, shape)
-        } else {
-            #[expect(clippy::disallowed_methods, reason = "no size is 0")]
-            self.reshape(shape)
+            return empty(&self, shape);
         }
+        let x = if counts[0] < MANY { self } else { dense(self) };
+        #[expect(clippy::disallowed_methods, reason = "no size is 0")]
+        x.reshape(shape)
     }
 }
+
+/// Number of elements from which a copy uses memory again, in bytes of the smallest elements.
+const MANY: usize = 64 << 10;
 
 /// Returns a contiguous tensor, if copying it with our own kernel is faster.
 fn dense<const D: usize, K: Basic>(x: Tensor<D, K>) -> Tensor<D, K> {

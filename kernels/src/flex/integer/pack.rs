@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::flex::{
     gemm::panels,
-    memory::{Lines, repeated},
+    memory::{Buffer, Lines},
     plan::TileSize,
     simd::{DotInstructions, SIGNS, with_dot_isa},
     tile::RowOffsets,
@@ -18,7 +18,7 @@ pub struct Left {
     pub panel_rows: usize,
     /// Words of one row.
     length: usize,
-    values: Vec<u32>,
+    values: Buffer<u32>,
     pub sums: Vec<i32>,
 }
 
@@ -65,8 +65,8 @@ impl Left {
     pub fn new(dot: DotInstructions, rows: usize, groups: usize, row: impl FnMut(usize, &mut [u32])) -> Self {
         let panel_rows = TileSize::of_bytes(dot).panel_rows(rows);
         let length = groups * dot.words();
-        let mut left =
-            Self { rows, panel_rows, length, values: repeated(rows * length, 0), sums: vec![0; rows] };
+        let values = Buffer::filled(rows * length, |out| out.zeroed());
+        let mut left = Self { rows, panel_rows, length, values, sums: vec![0; rows] };
         with_dot_isa!(dot, _isa => left.fill(dot, groups, row));
         left
     }

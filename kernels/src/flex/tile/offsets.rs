@@ -19,8 +19,12 @@ pub struct RowGroup<'a, T, const N: usize> {
 impl RowOffsets {
     /// Returns `None` if an offset exceeds 32 bits.
     pub fn new(offsets: impl Iterator<Item = usize>) -> Option<Self> {
-        let offsets: Option<Vec<u32>> = offsets.map(|at| u32::try_from(at).ok()).collect();
-        let offsets = offsets?;
+        // Collecting options would enlarge the vector step by step.
+        let mut found = Vec::with_capacity(offsets.size_hint().0);
+        for at in offsets {
+            found.push(u32::try_from(at).ok()?);
+        }
+        let offsets = found;
         let furthest = offsets.iter().copied().max().unwrap_or(0) as usize;
         Some(Self { offsets, furthest })
     }
