@@ -5,16 +5,17 @@ use crate::dtype::DType;
 use crate::graph::{Node, ValueId};
 use crate::ops;
 use crate::ops::index::gather::Gather;
+use crate::ops::product::matmul::MatMul;
 use crate::passes::rewrite::{Match, Miss, Rule, building};
 use crate::proto::Setting;
 use crate::types::Known;
 
 pub const RULES: &[Rule] = &[
-    building("product with one-hot rows", "MatMul(Cast(Equal:one(..)), $w)", one_hot)
+    building("product with one-hot rows", "MatMul|Linear:product(Cast(Equal:one(..)), $w, ..)", one_hot)
         .law("Σ [i = k] · w[k] over all k is w[i] if there is such a row, else 0; all elements of w are finite")
         .example(
             "(int64[N, 1] i) => (float[N, 2] y)
-            <int64[3] k = {0, 1, 2}, float[3, 2] w = {1, 2, 3, 4, 5, 6}> {
+            <int64[3] k = {5, 6, 7}, float[3, 2] w = {1, 2, 3, 4, 5, 6}> {
                 e = Equal (i, k) h = Cast <to = 1> (e) y = MatMul (h, w)
             }",
         ),
@@ -37,6 +38,9 @@ pub const RULES: &[Rule] = &[
 /// equal.
 fn one_hot(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     let (node, weight) = (m.node("one")?, m.value("w")?);
+    if !m.operator::<MatMul>("product")?.is_plain() {
+        return Err("the product has an epilogue or transposed operands");
+    }
     let (DType::F32, [count, length]) = (m.result()?.dtype, m.tensor_of(weight)?.shape.as_slice()) else {
         return Err("the weight is not a matrix in single precision");
     };
@@ -52,13 +56,16 @@ fn one_hot(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
         (Some(least), _) => (operands.1, least),
         _ => return Err("the classes are not consecutive integers"),
     };
+    // Exporters repeat each integer once for each class.
+    let expand = m.maker(indices).filter(|node| &*node.kind == "Expand");
+    let indices = expand.and_then(|node| node.input(0)).unwrap_or(indices);
     let found = m.tensor_of(indices)?;
     let dtype = found.dtype;
     let Some((_, outer)) = found.shape.split_last().filter(|(last, _)| last.is(1)) else {
         return Err("each row is compared with several integers");
     };
-    if outer.is_empty() || outer.len() + 1 != m.result()?.rank() {
-        return Err("the classes have more axes than the integers");
+    if outer.is_empty() || m.result()?.shape.split_last().is_none_or(|(_, rows)| rows != outer) {
+        return Err("the integers are repeated along other axes, too");
     }
     let outer = outer.to_vec();
     let number =
@@ -77,7 +84,11 @@ fn one_hot(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     let shape = m.integers(vec![1.into(), length.into()]);
     let zeros = m.call("ConstantOfShape", &[], &[Some(shape)])?;
     let table = m.call("Concat", &[("axis", Setting::Int(0))], &[Some(weight), Some(zeros)])?;
-    m.call("Gather", &[("axis", Setting::Int(0))], &[Some(table), Some(row)])
+    let rows = m.call("Gather", &[("axis", Setting::Int(0))], &[Some(table), Some(row)])?;
+    match m.root().input(2) {
+        Some(bias) => m.call("Add", &[], &[Some(rows), Some(bias)]),
+        None => Ok(rows),
+    }
 }
 
 /// Returns the first of `count` consecutive integers along the last axis, if a constant contains nothing else.
@@ -166,7 +177,7 @@ mod tests {
         expect![[r#"
             product with one-hot rows
               <
-              int64[3] k = {0, 1, 2},
+              int64[3] k = {5, 6, 7},
               float32[3, 2] w = {1, 2, 3, 4, 5, 6}
               >
               bool[N, 3] e = Equal (i, k)
@@ -176,16 +187,17 @@ mod tests {
               <
               float32[3, 2] w = {1, 2, 3, 4, 5, 6},
               int64[1] %6 = {N},
-              int64[] %8 = {0},
-              int64[] %9 = {3},
-              float32[4, 2] %16 = Concat (w, {0, 0})
+              int64[] %8 = {5},
+              int64[] %9 = {8},
+              float32[4, 2] %17 = Concat (w, {0, 0})
               >
               int64[N] %7 = Reshape (i, %6)
               bool[N] %10 = Less (%7, %8)
               bool[N] %11 = Greater (%7, %9)
               bool[N] %12 = Or (%10, %11)
               int64[N] %13 = Where (%12, %9, %7)
-              float32[N, 2] y = Gather <axis: 0> (%16, %13)
+              int64[N] %14 = Sub (%13, %8)
+              float32[N, 2] y = Gather <axis: 0> (%17, %14)
             function of selected rows
               <
               float32[3, 2] w = {1, 2, 3, 4, 5, 6},
