@@ -39,9 +39,6 @@ pub const RULES: &[Rule] = &[
             h = Add (g, one) i = Mul (half, x) y = Mul (i, h)
         }",
     ),
-    rule("silu", "x * Sigmoid(x)", "Swish(x)")
-        .law("x · σ(x) is Swish with alpha 1")
-        .example("(float[N] x) => (float[N] y) { s = Sigmoid (x) y = Mul (x, s) }"),
     rule(
         "gelu by tanh of products",
         "x * 0.5 * (1 + Tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)))",
@@ -55,6 +52,9 @@ pub const RULES: &[Rule] = &[
             h = Add (one, g) i = Mul (half, h) y = Mul (x, i)
         }",
     ),
+    rule("silu", "x * Sigmoid(x)", "Swish(x)")
+        .law("x · σ(x) is Swish with alpha 1")
+        .example("(float[N] x) => (float[N] y) { s = Sigmoid (x) y = Mul (x, s) }"),
     rule("quick gelu", "x * Sigmoid(#alpha * x)", "Swish<alpha = #alpha>(x)")
         .when(|m| finite(m.number("alpha")?))
         .law("x · σ(αx) is Swish")
@@ -164,11 +164,6 @@ mod tests {
               float32[N] y = Mul (i, h)
               =>
               float32[N] y = Gelu (x)
-            silu
-              float32[N] s = Sigmoid (x)
-              float32[N] y = Mul (x, s)
-              =>
-              float32[N] y = Swish <function: "swish", parameters: [1.0]> (x)
             gelu by tanh of products
               <
               float32[] a = {0.044715},
@@ -187,6 +182,11 @@ mod tests {
               float32[N] y = Mul (x, i)
               =>
               float32[N] y = Gelu (x)
+            silu
+              float32[N] s = Sigmoid (x)
+              float32[N] y = Mul (x, s)
+              =>
+              float32[N] y = Swish <function: "swish", parameters: [1.0]> (x)
             quick gelu
               <
               float32[] a = {1.702}
