@@ -2,11 +2,12 @@
 
     python ui-tests/bench/bench.py [--write] [--threads 1,2] [--engines ort,ours] [id..]
     python ui-tests/bench/bench.py --before ../older-checkout [--wasm] [id..]
+    python ui-tests/bench/bench.py --wasm [--write] [id..]
 
 Needs onnx, onnxruntime and numpy, and cargo. All engines have the model loaded at once, with each count of threads, and
 take turns, so that what else the machine does meets all of them. With `--before` the engines are this checkout and
-another one of this project, and the table has the times of both. With `--wasm` their programs are for WASI with SIMD and
-run in node, with one thread.
+another one of this project, and the table has the times of both. With `--wasm` programs of this project are for WASI with
+SIMD and run in node, with one thread, beside onnxruntime-web: eight models, unless some are named.
 """
 
 import argparse
@@ -25,6 +26,7 @@ import burn_onnx
 import engines
 import tables
 import values
+import wasm_table
 
 sys.path.insert(0, str(engines.ROOT / "ui-tests/models"))
 import record  # noqa: E402
@@ -87,9 +89,9 @@ def main():
     if options.before:
         engines.CHECKOUTS["before"] = options.before.resolve()
         options.engines = [*(options.engines or ["ours"]), "before"]
-    options.engines = options.engines or [name for name in engines.NAMES if name not in engines.BOOSTED]
-    if options.write and (options.before or options.wasm):
-        sys.exit("BENCHMARKS.md has no table for --before and --wasm")
+    options.engines = options.engines or (["ours", "web"] if options.wasm else engines.USUAL)
+    if options.write and options.before:
+        sys.exit("BENCHMARKS.md has no table for --before")
     if options.wasm:
         engines.for_wasi()
         options.threads = [1]
@@ -98,6 +100,8 @@ def main():
     entries = entries["models"] + [row for entry in entries["growth"] for row in grown(entry)]
     entries = [entry for entry in entries if options.growth == "with" or ("grows" in entry) == (options.growth == "only")]
     models = [Model(entry, options.fetched, options.recorded) for entry in entries]
+    if options.wasm and not options.ids:
+        models = [model for model in models if model.entry.get("wasm")]
     models = [model for model in models if not options.ids or model.id in options.ids]
     for model in models:
         if not model.path.is_file():
@@ -116,10 +120,15 @@ def main():
             print(tables.line(row), flush=True)
     engines.TARGET.mkdir(parents=True, exist_ok=True)
     options.results.write_text(json.dumps(rows, indent=1))
-    print(tables.changes(rows) if options.before else tables.summary(rows, options.engines))
+    if options.before:
+        print(tables.changes(rows))
+    else:
+        print(wasm_table.table(rows) if options.wasm else tables.summary(rows, options.engines))
     if tabular := [row for row in rows if row["kind"] == "classical"]:
         print(tables.classical(tabular, options.engines))
-    if options.write:
+    if options.write and options.wasm:
+        wasm_table.into(engines.ROOT / "BENCHMARKS.md", rows)
+    elif options.write:
         tables.into(engines.ROOT / "BENCHMARKS.md", rows, options.engines)
 
 
@@ -204,9 +213,10 @@ def start(model, folder, threads, options, failures):
             results[engine] = dict(running[engine].loaded)
         except engines.Failed as problem:
             results[engine] = {"problem": str(problem)}
-    expected = values.read(folder / "ort") if "ort" in running else None
+    reference = next((engine for engine in engines.REFERENCES if engine in running), None)
+    expected = values.read(folder / reference) if reference else None
     for engine in running:
-        if expected is not None and engine not in engines.UNCOMPARED:
+        if expected is not None and engine not in {reference, *engines.UNCOMPARED}:
             results[engine]["distance"] = values.distance(values.read(folder / engine), expected)
     return running, results
 

@@ -14,7 +14,9 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "bench"
 BOOSTED = {"library": "LightGBM or XGBoost", "lleaves": "lleaves"}
 # Scripts of the engines that are called from Python. They have no program of their own.
 FROM_PYTHON = {"ort": "ort.py", "openvino": "open_vino.py"} | dict.fromkeys(BOOSTED, "boosted.py")
-# Engines whose outputs are not compared with those of ONNX Runtime.
+# Engines with whose outputs those of the others are compared: the first one that runs.
+REFERENCES = ("ort", "web")
+# Engines whose outputs are not compared.
 UNCOMPARED = {"ort", *BOOSTED}
 NAMES = {
     "ort": "ONNX Runtime",
@@ -24,6 +26,10 @@ NAMES = {
     "rten": "rten",
     "burn": "burn-onnx",
 } | BOOSTED
+# The engine of `bench.py --wasm` beside ours.
+NAMES["web"] = "onnxruntime-web"
+# Engines that run if nothing else is said.
+USUAL = [name for name in NAMES if name not in {"web", *BOOSTED}]
 
 # The checkouts of this project that programs are built from, by engine: `bench.py --before` adds one.
 CHECKOUTS = {"ours": ROOT}
@@ -38,8 +44,20 @@ class Failed(Exception):
 
 
 def build_peers(engines):
+    if "web" in engines:
+        install_web()
     if {"tract", "rten"} & set(engines):
         cargo(["build", "--release", "--workspace"], HERE)
+
+
+def install_web():
+    """The folder of onnxruntime-web, which npm installs."""
+    folder = TARGET / "web/npm"
+    folder.mkdir(parents=True, exist_ok=True)
+    write(folder / "package.json", (HERE / "web/package.json").read_text())
+    words = ["npm", "install", "--no-fund", "--no-audit", "--ignore-scripts"]
+    subprocess.run(words, cwd=folder, check=True, stdout=sys.stderr)
+    return folder / "node_modules/onnxruntime-web"
 
 
 def build_checkout(engine, models):
@@ -111,6 +129,9 @@ def cargo(words, folder, target=TARGET / "target"):
 def program(engine, model):
     if engine in FROM_PYTHON:
         return [sys.executable, str(HERE / FROM_PYTHON[engine]), *([engine] if engine in BOOSTED else [])]
+    if engine == "web":
+        module = TARGET / "web/npm/node_modules/onnxruntime-web/dist/ort-wasm-simd-threaded.wasm"
+        return ["node", str(HERE / "ort_web.mjs"), str(module)]
     if engine in CHECKOUTS and FOR:
         path = target_of(engine) / WASI / "release" / f"bench-{model.id}.wasm"
         return ["node", "--no-warnings", str(HERE / "wasm.mjs"), str(path)]

@@ -4,7 +4,7 @@ import re
 from math import exp, log
 from pathlib import Path
 
-from engines import NAMES
+from engines import NAMES, REFERENCES
 
 VENDORS = {"AuthenticAMD": "AMD", "GenuineIntel": "Intel"}
 
@@ -17,7 +17,8 @@ LONG_MS = 10
 
 def ratio(row, engine):
     """Time over ONNX Runtime's, where both are right."""
-    own, peer = row["engines"].get(engine, {}), row["engines"].get("ort", {})
+    reference = next((name for name in REFERENCES if name in row["engines"]), "ort")
+    own, peer = row["engines"].get(engine, {}), row["engines"].get(reference, {})
     if "ms" not in own or "ms" not in peer or own["wrong"]:
         return None
     return own["ms"] / peer["ms"]

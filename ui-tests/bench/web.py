@@ -49,7 +49,7 @@ def main():
             print(f"skipped: {model.path} is not there", file=sys.stderr)
     models = [model for model in models if model.path.is_file()]
     package = build(models, not options.no_fusion, options.bindgen)
-    peer = install()
+    peer = engines.install_web()
 
     rows = []
     for model in models:
@@ -138,15 +138,6 @@ def sources(models):
         + '        _ => panic!("there is no model {id}"),\n    }\n}\n\n'
     )
     return head + "\n".join(modules)
-
-
-def install():
-    """The folder of onnxruntime-web."""
-    folder = TARGET / "npm"
-    folder.mkdir(parents=True, exist_ok=True)
-    engines.write(folder / "package.json", (HOME / "package.json").read_text())
-    subprocess.run(["npm", "install", "--no-fund", "--no-audit", "--ignore-scripts"], cwd=folder, check=True)
-    return folder / "node_modules/onnxruntime-web"
 
 
 if __name__ == "__main__":
