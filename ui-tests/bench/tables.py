@@ -173,9 +173,8 @@ def growth(rows, engines):
         held = " / ".join(
             f"{result['held_bytes'] / result['loaded_bytes']:.2f}" if result.get("held_bytes") else "-" for result in results
         )
-        lines.append(
-            f"| {row['model']} | {name} {size} | {row['threads']} | {time} | {' | '.join(cells)} | {each} | {faults} | {held} |"
-        )
+        begin = f"| {row['model']} | {name} {size} | {row['threads']} | {time}"
+        lines.append(f"{begin} | {' | '.join(cells)} | {each} | {faults} | {held} |")
     return "\n".join(lines)
 
 
