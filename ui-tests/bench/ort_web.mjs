@@ -32,12 +32,18 @@ async function serve() {
   let start = performance.now();
   const session = await ort.InferenceSession.create(model, { executionProviders: ["wasm"] });
   const load_ms = performance.now() - start;
+  const loaded_bytes = reported("VmRSS");
   start = performance.now();
   const first = await session.run(feeds);
   const first_ms = performance.now() - start;
   write(outputs, first);
-  answer({ load_ms, first_ms, peak_bytes: peak() });
+  answer({ load_ms, first_ms, peak_bytes: peak(), loaded_bytes });
   for await (const line of createInterface({ input: process.stdin })) {
+    if (line.startsWith("idle ")) {
+      await new Promise((rested) => setTimeout(rested, Number(line.slice("idle ".length)) * 1e3));
+      answer({ held_bytes: reported("VmRSS") });
+      continue;
+    }
     answer({ ...(await measured(() => session.run(feeds), Number(line) * 1e3)), peak_bytes: peak() });
   }
 }
@@ -90,7 +96,12 @@ function write(path, tensors) {
 }
 
 function peak() {
-  const [, kibibytes] = readFileSync("/proc/self/status", "utf8").match(/^VmHWM:\s*(\d+) kB$/m);
+  return reported("VmHWM");
+}
+
+// A size in bytes that the system reports about this process.
+function reported(name) {
+  const [, kibibytes] = readFileSync("/proc/self/status", "utf8").match(new RegExp(`^${name}:\\s*(\\d+) kB$`, "m"));
   return Number(kibibytes) * 1024;
 }
 
