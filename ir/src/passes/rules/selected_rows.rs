@@ -1,5 +1,7 @@
 //! Rows of a constant that indices select.
 
+use std::ops::Range;
+
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::graph::{Node, ValueId};
@@ -41,19 +43,18 @@ fn one_hot(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     if !m.operator::<MatMul>("product")?.is_plain() {
         return Err("the product has an epilogue or transposed operands");
     }
-    let (DType::F32, [count, length]) = (m.result()?.dtype, m.tensor_of(weight)?.shape.as_slice()) else {
-        return Err("the weight is not a matrix in single precision");
-    };
-    let sizes = count.number().zip(length.number());
-    let (count, length) = sizes.ok_or("the sizes of the weight are known only at run time")?;
+    if m.result()?.dtype != DType::F32 {
+        return Err("the weight is not in single precision");
+    }
+    let [count, length] = matrix_sizes(m, weight)?;
     m.copied(weight)?;
     if !m.finite(weight) {
         return Err("the weight may be infinite");
     }
     let operands = node.input(0).zip(node.input(1)).ok_or("the node has no input")?;
-    let (indices, least) = match (first_class(m, operands.0, count), first_class(m, operands.1, count)) {
-        (_, Some(least)) => (operands.0, least),
-        (Some(least), _) => (operands.1, least),
+    let (indices, classes) = match (classes(m, operands.0, count), classes(m, operands.1, count)) {
+        (_, Some(classes)) => (operands.0, classes),
+        (Some(classes), _) => (operands.1, classes),
         _ => return Err("the classes are not consecutive integers"),
     };
     // Exporters repeat each integer once for each class.
@@ -72,13 +73,13 @@ fn one_hot(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
         |m: &mut Match<'_, '_>, value: i64| m.constant(dtype, Vec::new(), Known::Ints(vec![value.into()]));
     let sizes = m.sizes(&outer, &[indices])?;
     let class = m.call("Reshape", &[], &[Some(indices), Some(sizes)])?;
-    let [first, end] = [number(m, least), number(m, least.saturating_add(count))];
+    let [first, end] = [number(m, classes.start), number(m, classes.end)];
     let is_below = m.call("Less", &[], &[Some(class), Some(first)])?;
     let is_above = m.call("Greater", &[], &[Some(class), Some(end)])?;
     let is_none = m.call("Or", &[], &[Some(is_below), Some(is_above)])?;
     let mut row = m.call("Where", &[], &[Some(is_none), Some(end), Some(class)])?;
-    if least != 0 {
-        // The classes begin at `first` only now: a difference of any integer could overflow.
+    if classes.start != 0 {
+        // All integers are classes or `end` now: the difference of any other could overflow.
         row = m.call("Sub", &[], &[Some(row), Some(first)])?;
     }
     let shape = m.integers(vec![1.into(), length.into()]);
@@ -91,21 +92,25 @@ fn one_hot(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     }
 }
 
-/// Returns the first of `count` consecutive integers along the last axis, if a constant contains nothing else.
-fn first_class(m: &Match<'_, '_>, id: ValueId, count: i64) -> Option<i64> {
-    let (last, outer) = m.tensor_of(id).ok()?.shape.split_last()?;
-    if !matches!(m.tensor_of(id).ok()?.dtype, DType::I32 | DType::I64)
-        || !last.is(count)
-        || !outer.iter().all(|size| size.is(1))
-    {
+/// Returns the elements of a constant if they are `count` consecutive integers along the last axis, and its type represents
+/// their end.
+fn classes(m: &Match<'_, '_>, id: ValueId, count: i64) -> Option<Range<i64>> {
+    let tensor = m.tensor_of(id).ok()?;
+    let (last, outer) = tensor.shape.split_last()?;
+    if !last.is(count) || !outer.iter().all(|size| size.is(1)) {
         return None;
     }
-    let classes = m.value_of(id).known.read()?.numbers()?;
-    let least = *classes.first()?;
-    (least..).zip(&classes).all(|(expected, class)| expected == *class).then_some(least)
+    let all = m.value_of(id).known.read()?.numbers()?;
+    let first = *all.first()?;
+    let classes = first..first.checked_add(count)?;
+    let is_represented = match tensor.dtype {
+        DType::I32 => i32::try_from(classes.end).is_ok(),
+        dtype => dtype == DType::I64,
+    };
+    (is_represented && classes.clone().eq(all)).then_some(classes)
 }
 
-/// Applies a function to a constant, of which rows are selected.
+/// Replaces `f(w[i], c)` by `f(w, c)[i]`.
 fn of_rows(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     let root = m.root();
     if !ops::facts(&root.kind).elementwise {
@@ -117,11 +122,7 @@ fn of_rows(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
         return Err("");
     };
     let (table, indices) = gather.input(0).zip(gather.input(1)).ok_or("the node has no input")?;
-    let [rows, length] = m.tensor_of(table)?.shape.as_slice() else {
-        return Err("the constant is not a matrix");
-    };
-    let sizes = rows.number().zip(length.number());
-    let (rows, length) = sizes.ok_or("the sizes of the constant are known only at run time")?;
+    let [rows, length] = matrix_sizes(m, table)?;
     let fixed = m.tensor_of(indices)?.shape.iter().filter_map(Dim::number);
     if fixed.fold(1, i64::saturating_mul) < rows {
         return Err("fewer rows may be selected than there are");
@@ -140,6 +141,17 @@ fn of_rows(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     }
     let table = m.made(root.clone(), &inputs)?;
     m.made(gather.clone(), &[Some(table), Some(indices)])
+}
+
+/// Returns the sizes of a constant of rank 2.
+fn matrix_sizes(m: &Match<'_, '_>, id: ValueId) -> Result<[i64; 2], Miss> {
+    match m.tensor_of(id)?.shape.as_slice() {
+        [rows, length] => {
+            let sizes = rows.number().zip(length.number()).map(|(rows, length)| [rows, length]);
+            sizes.ok_or("the sizes of the constant are known only at run time")
+        }
+        _ => Err("the constant is not a matrix"),
+    }
 }
 
 /// Returns the node that selects rows of a constant as a value that is used once.
@@ -170,7 +182,7 @@ fn of_each_row(m: &mut Match<'_, '_>, id: ValueId, length: i64) -> Result<ValueI
 mod tests {
     use expect_test::expect;
 
-    use crate::passes::rewrite::testing::shown;
+    use crate::passes::rewrite::testing::{graph, shown};
 
     #[test]
     fn rows_are_selected() {
@@ -214,5 +226,23 @@ mod tests {
               float32[N, 4, 2] y = Gather <axis: 0> (%7, i)
         "#]]
         .assert_eq(&shown(super::RULES));
+    }
+
+    #[test]
+    fn ends_of_classes_are_integers_of_their_type() {
+        for (dtype, last) in [("int64", i64::MAX), ("int32", i64::from(i32::MAX))] {
+            for (first, is_replaced) in [(last - 1, false), (last - 2, true)] {
+                let text = format!(
+                    "<ir_version: 10, opset_import: [\"\": 25]>
+                    g ({dtype}[N, 1] i) => (float[N, 3] y)
+                    <{dtype}[2] k = {{{first}, {}}}, float[2, 3] w = {{1, 2, 3, 4, 5, 6}}> {{
+                        e = Equal (i, k) h = Cast <to = 1> (e) y = MatMul (h, w)
+                    }}",
+                    first + 1
+                );
+                let (_, report) = graph(&text, super::RULES);
+                assert_eq!(!report.applied.is_empty(), is_replaced, "{dtype} {first}");
+            }
+        }
     }
 }
