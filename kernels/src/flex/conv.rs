@@ -235,6 +235,14 @@ mod tests {
             case(3, 3, 3, [rows, 45], three.strides([2, 2]));
             case(2, 2, 2, [rows, 20], Window::new([7, 7]).pads([(6, 3); 2]));
         }
+        // Rows with and without registers whose taps are all in the input.
+        for columns in [16, 17, 31, 50, 83] {
+            for window in [three, five, seven] {
+                case(3, 3, 3, [6, columns], window);
+                case(3, 3, 3, [11, columns], window.strides([2, 2]));
+                case(2, 4, 2, [12, columns], window.pads([(0, 1), (0, 0)]).strides([2, 2]));
+            }
+        }
         // Planes with channels in the lanes.
         case(37, 37, 37, [7, 7], three);
         case(33, 33, 33, [14, 13], three.strides([2, 2]));
@@ -317,6 +325,25 @@ mod tests {
             let y = conv3d_then(x, weight, None, None, window, 2, Epilogue::default());
             near(y, expected.into_data(), 1e-5);
         });
+    }
+
+    #[test]
+    fn depthwise_rows_of_several_depths_and_of_views() {
+        let weight = noise::<5>([3, 1, 3, 3, 3], 2);
+        let whole = noise::<5>([1, 5, 4, 9, 60], 1);
+        let narrowed = whole.clone().narrow(1, 1, 3).narrow(4, 5, 50);
+        for x in [whole.narrow(1, 0, 3), narrowed] {
+            for stride in [1, 2] {
+                let window = Window::new([3, 3, 3]).strides([1, stride, stride]).pads([(1, 1); 3]);
+                let options = ConvOptions::new([1, stride, stride], [1; 3], [1; 3], 3);
+                let expected = module::conv3d(x.clone(), weight.clone(), None, options).into_data();
+                with_each_set(|_| {
+                    let end = Epilogue::default();
+                    let y = conv3d_then(x.clone(), weight.clone(), None, None, window, 3, end);
+                    near(y, expected.clone(), 1e-5);
+                });
+            }
+        }
     }
 
     #[test]

@@ -69,7 +69,7 @@ impl Fold for Largest {
     }
 
     #[inline(always)]
-    fn step<I: Isa>(&self, _: I, sum: I::Floats, values: I::Floats, _: f32) -> I::Floats {
+    fn step<I: Isa>(&self, _: I, sum: I::Floats, values: I::Floats, _: I::Floats) -> I::Floats {
         sum.max(values)
     }
 
@@ -91,7 +91,7 @@ impl Fold for Mean<'_> {
     }
 
     #[inline(always)]
-    fn step<I: Isa>(&self, _: I, sum: I::Floats, values: I::Floats, _: f32) -> I::Floats {
+    fn step<I: Isa>(&self, _: I, sum: I::Floats, values: I::Floats, _: I::Floats) -> I::Floats {
         sum + values
     }
 

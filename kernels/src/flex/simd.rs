@@ -194,6 +194,9 @@ pub trait Floats:
     /// Lanes 0, 2, 4 .. of this register and then of `high`.
     fn even_lanes(self, high: Self) -> Self;
 
+    /// Lanes 1, 3, 5 .. of this register and then of `high`.
+    fn odd_lanes(self, high: Self) -> Self;
+
     /// Lanes of this register and of `other` in turn: those of the lower halves, then those of the upper halves.
     fn interleaved(self, other: Self) -> [Self; 2];
 

@@ -6,6 +6,7 @@
 mod fold;
 mod part;
 mod shares;
+mod square;
 mod tables;
 
 use std::ops::Range;
@@ -17,8 +18,9 @@ use super::{
     tile::write_row_blocks,
 };
 pub use fold::{At, Fold};
-use part::{LINES, Part};
+use part::Part;
 pub use shares::{Planes, by_bands};
+use square::Square;
 use tables::{BESIDE, Register, lines};
 
 /// Output rows that are computed at once.
@@ -94,12 +96,13 @@ fn all<'a, I: Isa, F: Fold>(isa: I, part: &Part<'_>, fold: &F, out: Unwritten<'a
     let [_, down, right] = g.strides;
     // Other sets of four lanes were not measured.
     let has_squares = I::LANES > 4 || cfg!(target_arch = "wasm32");
-    let is_square = has_squares && g.kernel[1] == g.kernel[2] && down == right && g.dilations[1] == 1;
+    let is_square = has_squares && g.kernel[1] == g.kernel[2] && down == right && g.dilations[1..] == [1, 1];
     match (right, g.kernel[2]) {
         (1, 3) if is_square => by_rows::<I, F, 1, 3>(isa, part, fold, out),
         (1, 5) if is_square => by_rows::<I, F, 1, 5>(isa, part, fold, out),
         (1, 7) if is_square => by_rows::<I, F, 1, 7>(isa, part, fold, out),
         (2, 3) if is_square => by_rows::<I, F, 2, 3>(isa, part, fold, out),
+        (2, 5) if is_square => by_rows::<I, F, 2, 5>(isa, part, fold, out),
         (1, _) => by_rows::<I, F, 1, 0>(isa, part, fold, out),
         (2, _) => by_rows::<I, F, 2, 0>(isa, part, fold, out),
         _ => by_rows::<I, F, 0, 0>(isa, part, fold, out),
@@ -145,7 +148,7 @@ fn blocks<'a, I: Isa, F: Fold, const STRIDE: usize, const WIDE: usize, const R: 
                         part.fill_lines(&mut lines, at);
                         several::<I, F, STRIDE, R>(isa, part, fold, at, &lines, out);
                     } else {
-                        square::<I, F, STRIDE, WIDE, R>(isa, part, fold, at, out);
+                        Square::new::<STRIDE, WIDE>(part, fold, at).write::<I, STRIDE, WIDE>(isa, out);
                     }
                 },
             )
@@ -176,7 +179,7 @@ fn several<I: Isa, F: Fold, const STRIDE: usize, const R: usize>(
                 padding,
                 #[inline(always)]
                 |values| {
-                    let weight = weights.get(number).copied().unwrap_or(0.0);
+                    let weight = isa.splat(weights.get(number).copied().unwrap_or(0.0));
                     for (sum, values) in sums.iter_mut().zip(values) {
                         *sum = fold.step(isa, *sum, values, weight);
                     }
@@ -185,64 +188,6 @@ fn several<I: Isa, F: Fold, const STRIDE: usize, const R: usize>(
             );
         }
         end(isa, part, fold, sums, [depth, row], register, out);
-    }
-}
-
-/// [`several`] for square kernels without dilation: each input element is loaded once for all output rows.
-#[inline(always)]
-fn square<I: Isa, F: Fold, const STRIDE: usize, const WIDE: usize, const R: usize>(
-    isa: I,
-    part: &Part<'_>,
-    fold: &F,
-    [depth, row]: [usize; 2],
-    out: &mut [SliceWriter<'_, f32>; R],
-) {
-    let windows = part.windows;
-    let padding = isa.splat(windows.value);
-    let fronts = windows.geometry.kernel[0];
-    let begins = &windows.lines[0][depth * fronts..][..fronts];
-    let first = part.lines::<STRIDE, WIDE, R>(begins[0], row);
-    for register in &windows.registers {
-        let mut sums = [fold.begin(isa); R];
-        for (front, begin) in begins.iter().enumerate() {
-            let other;
-            let lines = if front == 0 {
-                &first
-            } else {
-                other = part.lines::<STRIDE, WIDE, R>(*begin, row);
-                &other
-            };
-            let loads = register.taps.of_rows::<I, STRIDE, WIDE, LINES>(isa, &lines.rows, padding);
-            let weights = square_of::<WIDE>(fold.weights(), front);
-            for down in 0..(R - 1) * STRIDE + WIDE {
-                // Half of the rows of flat planes are padding, which changes no sum.
-                if R < ROWS && !lines.inside.contains(&down) {
-                    continue;
-                }
-                let seen = loads.of_row(down);
-                for (at, sum) in sums.iter_mut().enumerate() {
-                    let tap = down.wrapping_sub(at * STRIDE);
-                    if tap < WIDE {
-                        for (seen, weight) in seen.into_iter().zip(&weights[tap]) {
-                            *sum = fold.step(isa, *sum, seen, *weight);
-                        }
-                    }
-                }
-            }
-        }
-        end(isa, part, fold, sums, [depth, row], register, out);
-    }
-}
-
-/// The weights of the taps of a square; 0 if there are none.
-#[inline(always)]
-fn square_of<const WIDE: usize>(weights: &[f32], front: usize) -> &[[f32; WIDE]; WIDE] {
-    if weights.is_empty() {
-        return &[[0.0; WIDE]; WIDE];
-    }
-    match weights[front * WIDE * WIDE..].as_chunks().0.first_chunk() {
-        Some(weights) => weights,
-        None => panic!("a kernel has fewer weights than taps"),
     }
 }
 

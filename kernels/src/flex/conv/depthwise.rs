@@ -73,8 +73,8 @@ impl Fold for Channel<'_> {
     }
 
     #[inline(always)]
-    fn step<I: Isa>(&self, isa: I, sum: I::Floats, values: I::Floats, weight: f32) -> I::Floats {
-        values.mul_add(isa.splat(weight), sum)
+    fn step<I: Isa>(&self, _: I, sum: I::Floats, values: I::Floats, weight: I::Floats) -> I::Floats {
+        values.mul_add(weight, sum)
     }
 
     #[inline(always)]

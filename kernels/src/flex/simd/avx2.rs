@@ -124,6 +124,11 @@ impl Floats for F32x8 {
             F32x8(_mm256_castpd_ps(_mm256_permute4x64_pd::<0b11_01_10_00>(mixed)))
         }
 
+        fn odd_lanes(x: F32x8, high: F32x8) -> F32x8 {
+            let mixed = _mm256_castps_pd(_mm256_shuffle_ps::<0b11_01_11_01>(x.0, high.0));
+            F32x8(_mm256_castpd_ps(_mm256_permute4x64_pd::<0b11_01_10_00>(mixed)))
+        }
+
         fn interleaved(x: F32x8, other: F32x8) -> [F32x8; 2] {
             // Pairs of the lower and of the upper halves of each 128 bits.
             let low = _mm256_unpacklo_ps(x.0, other.0);

@@ -169,6 +169,11 @@ impl Floats for F32x16 {
             F32x16(_mm512_permutex2var_ps(x.0, even, high.0))
         }
 
+        fn odd_lanes(x: F32x16, high: F32x16) -> F32x16 {
+            let odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+            F32x16(_mm512_permutex2var_ps(x.0, odd, high.0))
+        }
+
         fn interleaved(x: F32x16, other: F32x16) -> [F32x16; 2] {
             let low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
             let high = _mm512_setr_epi32(8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);

@@ -158,6 +158,10 @@ impl Floats for F32x4 {
             F32x4(vuzp1q_f32(x.0, high.0))
         }
 
+        fn odd_lanes(x: F32x4, high: F32x4) -> F32x4 {
+            F32x4(vuzp2q_f32(x.0, high.0))
+        }
+
         fn interleaved(x: F32x4, other: F32x4) -> [F32x4; 2] {
             [F32x4(vzip1q_f32(x.0, other.0)), F32x4(vzip2q_f32(x.0, other.0))]
         }

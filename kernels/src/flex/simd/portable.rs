@@ -104,6 +104,11 @@ impl Floats for F32x4 {
     }
 
     #[inline(always)]
+    fn odd_lanes(self, high: Self) -> Self {
+        Self([self.0[1], self.0[3], high.0[1], high.0[3]])
+    }
+
+    #[inline(always)]
     fn interleaved(self, other: Self) -> [Self; 2] {
         let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
         [Self([a, e, b, f]), Self([c, g, d, h])]

@@ -15,6 +15,10 @@ pub struct RowLoads {
     /// For each tap, the index of the element of the first lane, and the mask of the loaded lanes, or of the loaded
     /// elements if the stride is 2.
     taps: Vec<(isize, u32)>,
+    /// True if the elements of neighboring taps are neighbors.
+    are_adjacent: bool,
+    /// True if all masks have all lanes.
+    are_whole: bool,
 }
 
 impl RowLoads {
@@ -40,28 +44,44 @@ impl RowLoads {
             });
             lanes.fold(0, |mask, lane| mask | 1 << lane)
         };
-        let taps = first.map(|first| (first, mask(first))).collect();
-        Self { lanes, width, stride, taps }
+        let taps: Vec<_> = first.map(|first| (first, mask(first))).collect();
+        let are_adjacent = taps.windows(2).all(|taps| taps[0].0.checked_add(1) == Some(taps[1].0));
+        let are_whole = count == lanes && taps.iter().all(|(_, mask)| *mask == first_lanes(loaded));
+        Self { lanes, width, stride, taps, are_adjacent, are_whole }
     }
 
-    /// Loads of `TAPS` taps from rows. `STRIDE` is 1 or 2, or 0 for any.
+    /// Returns true if all lanes of all taps are elements of the row.
+    #[inline(always)]
+    pub fn are_whole(&self) -> bool {
+        self.are_whole
+    }
+
+    /// Loads of `TAPS` adjacent taps from rows. `STRIDE` is 1 or 2. `WHOLE`: all lanes are elements of the row.
     ///
     /// # Panics
     ///
     /// If the rows have too few elements, there are fewer taps, or the loads are made for another stride or
     /// number of lanes. Further taps are not loaded.
     #[inline(always)]
-    pub fn of_rows<'a, I: Isa, const STRIDE: usize, const TAPS: usize, const ROWS: usize>(
+    pub fn of_rows<
+        'a,
+        I: Isa,
+        const STRIDE: usize,
+        const TAPS: usize,
+        const ROWS: usize,
+        const WHOLE: bool,
+    >(
         &'a self,
         isa: I,
         rows: &'a Rows<'a, ROWS>,
         padding: I::Floats,
-    ) -> LoadsFromRows<'a, I, STRIDE, TAPS, ROWS> {
+    ) -> LoadsFromRows<'a, I, STRIDE, TAPS, ROWS, WHOLE> {
         self.check::<I, STRIDE>(rows.width);
+        assert!(matches!(STRIDE, 1 | 2) && self.are_adjacent && (!WHOLE || self.are_whole));
         let Some(taps) = self.taps.first_chunk() else {
             panic!("fewer taps than a kernel has");
         };
-        LoadsFromRows { isa, taps, rows, stride: self.stride, padding }
+        LoadsFromRows { isa, taps, rows, padding }
     }
 
     /// Calls `run` with the registers of all rows for each tap.
@@ -150,27 +170,58 @@ impl<'a, const ROWS: usize> Rows<'a, ROWS> {
 }
 
 /// Loads of some taps from rows that have all elements of their masks.
-pub struct LoadsFromRows<'a, I: Isa, const STRIDE: usize, const TAPS: usize, const ROWS: usize> {
+pub struct LoadsFromRows<
+    'a,
+    I: Isa,
+    const STRIDE: usize,
+    const TAPS: usize,
+    const ROWS: usize,
+    const WHOLE: bool,
+> {
     isa: I,
     taps: &'a [(isize, u32); TAPS],
     rows: &'a Rows<'a, ROWS>,
-    stride: usize,
     padding: I::Floats,
 }
 
-impl<I: Isa, const STRIDE: usize, const TAPS: usize, const ROWS: usize>
-    LoadsFromRows<'_, I, STRIDE, TAPS, ROWS>
+impl<I: Isa, const STRIDE: usize, const TAPS: usize, const ROWS: usize, const WHOLE: bool>
+    LoadsFromRows<'_, I, STRIDE, TAPS, ROWS, WHOLE>
 {
     /// The registers of the taps of a row.
     #[inline(always)]
     pub fn of_row(&self, row: usize) -> [I::Floats; TAPS] {
         let row = self.rows.rows[row];
         let mut registers = [self.padding; TAPS];
-        for (register, tap) in registers.iter_mut().zip(self.taps) {
-            // SAFETY: `RowLoads::of_rows` has checked the rows.
-            *register = unsafe { load::<I, STRIDE>(self.isa, row, *tap, self.stride, self.padding) };
+        for (registers, taps) in registers.chunks_mut(STRIDE).zip(self.taps.chunks(STRIDE)) {
+            let (first, mask) = taps[0];
+            let [low, high] = std::array::from_fn(
+                #[inline(always)]
+                |at| self.register(row, first.wrapping_add_unsigned(at * I::LANES), mask, at),
+            );
+            match registers {
+                [of_tap] if STRIDE == 1 => *of_tap = low,
+                [of_tap] => *of_tap = low.even_lanes(high),
+                [of_tap, next] => (*of_tap, *next) = (low.even_lanes(high), low.odd_lanes(high)),
+                _ => {}
+            }
         }
         registers
+    }
+
+    /// Loads register `number` of a tap: the first one, or the second one of elements that are 2 apart.
+    #[inline(always)]
+    fn register(&self, row: &[f32], first: isize, mask: u32, number: usize) -> I::Floats {
+        if number >= STRIDE {
+            return self.padding;
+        }
+        if WHOLE {
+            let first = first as usize;
+            // SAFETY: `RowLoads::of_rows` has found that the rows have all elements of the register.
+            return self.isa.load(unsafe { row.get_unchecked(first..first + I::LANES) });
+        }
+        let mask = u64::from(mask) >> (number * I::LANES) & u64::from(first_lanes(I::LANES));
+        // SAFETY: `RowLoads::of_rows` has found that the rows have all elements of the mask.
+        unsafe { self.isa.load_masked(row.as_ptr().wrapping_offset(first), mask as u32, self.padding) }
     }
 }
 

@@ -74,6 +74,8 @@ fn arithmetic<I: Isa>(isa: I) {
         let even = array::<I>(x.even_lanes(y));
         let both = [&NUMBERS[..I::LANES], &other[..I::LANES]].concat();
         assert!(even.iter().zip(both.iter().step_by(2)).all(|(a, b)| is_same(*a, *b)));
+        let odd = array::<I>(x.odd_lanes(y));
+        assert!(odd.iter().zip(both[1..].iter().step_by(2)).all(|(a, b)| is_same(*a, *b)));
         let turns = x.interleaved(y).map(array::<I>).concat();
         for (lane, pair) in turns.chunks(2).enumerate() {
             assert!(is_same(pair[0], NUMBERS[lane]) && is_same(pair[1], other[lane]));
@@ -173,13 +175,35 @@ fn rows<I: Isa>(isa: I) {
                     }
                 }
             }
-            if stride == 2 {
-                let of_row = loads.of_rows::<I, 2, 8, 1>(isa, &rows, padding).of_row(0);
-                for (first, register) in first.into_iter().zip(of_row) {
-                    let expected = row.get(first as usize);
-                    assert_eq!(array::<I>(register)[0], *expected.unwrap_or(&-7.0));
+            match stride {
+                1 => adjacent_taps::<I, 1>(isa, count, &row),
+                2 => adjacent_taps::<I, 2>(isa, count, &row),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Five taps of a window, with masks and, where all their lanes are in the row, without them.
+#[inline(always)]
+fn adjacent_taps<I: Isa, const STRIDE: usize>(isa: I, count: usize, row: &[f32]) {
+    let padding = isa.splat(-7.0);
+    let rows = Rows::new([row], row.len());
+    for first in -6..row.len() as isize + 2 {
+        let loads = RowLoads::new(I::LANES, count, STRIDE, row.len(), first..first + 5);
+        let end = first + 4 + (I::LANES * STRIDE) as isize;
+        assert_eq!(loads.are_whole(), count == I::LANES && first >= 0 && end <= row.len() as isize);
+        let check = |registers: [I::Floats; 5]| {
+            for (first, register) in (first..).zip(registers) {
+                for (lane, value) in array::<I>(register).into_iter().enumerate().take(count) {
+                    let expected = row.get((first + (lane * STRIDE) as isize) as usize);
+                    assert_eq!(value, *expected.unwrap_or(&-7.0));
                 }
             }
+        };
+        check(loads.of_rows::<I, STRIDE, 5, 1, false>(isa, &rows, padding).of_row(0));
+        if loads.are_whole() {
+            check(loads.of_rows::<I, STRIDE, 5, 1, true>(isa, &rows, padding).of_row(0));
         }
     }
 }

@@ -136,6 +136,11 @@ impl Floats for F32x4 {
     }
 
     #[inline(always)]
+    fn odd_lanes(self, high: Self) -> Self {
+        Self(i32x4_shuffle::<1, 3, 5, 7>(self.0, high.0))
+    }
+
+    #[inline(always)]
     fn interleaved(self, other: Self) -> [Self; 2] {
         [
             Self(i32x4_shuffle::<0, 4, 1, 5>(self.0, other.0)),

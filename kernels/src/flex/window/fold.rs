@@ -22,7 +22,7 @@ pub trait Fold {
     fn begin<I: Isa>(&self, isa: I) -> I::Floats;
 
     /// `sum` with the numbers that a tap of this weight sees.
-    fn step<I: Isa>(&self, isa: I, sum: I::Floats, values: I::Floats, weight: f32) -> I::Floats;
+    fn step<I: Isa>(&self, isa: I, sum: I::Floats, values: I::Floats, weight: I::Floats) -> I::Floats;
 
     /// The output pixels, from the results after the last tap.
     fn end<I: Isa>(&self, isa: I, sum: I::Floats, at: At) -> I::Floats;

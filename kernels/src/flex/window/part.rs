@@ -6,7 +6,7 @@ use super::{ROWS, Windows, tables::BESIDE};
 use crate::flex::simd::Rows;
 
 /// Maximum number of input rows that some output rows of a square kernel read.
-pub const LINES: usize = 10;
+pub const LINES: usize = 11;
 
 /// Input rows that some output rows of a square kernel read.
 pub struct Lines<'a> {
