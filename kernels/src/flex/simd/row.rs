@@ -101,8 +101,13 @@ impl RowLoads {
         for tap in &self.taps {
             let mut registers = [padding; ROWS];
             for (register, row) in registers.iter_mut().zip(rows.rows) {
-                // SAFETY: the row has all elements that the masks have.
-                *register = unsafe { load::<I, STRIDE>(isa, row, *tap, self.stride, padding) };
+                let whole = |at: usize| isa.load(&row[tap.0 as usize + at..][..I::LANES]);
+                *register = match STRIDE {
+                    1 if self.are_whole => whole(0),
+                    2 if self.are_whole => whole(0).even_lanes(whole(I::LANES)),
+                    // SAFETY: the row has all elements that the masks have.
+                    _ => unsafe { load::<I, STRIDE>(isa, row, *tap, self.stride, padding) },
+                };
             }
             run(registers);
         }
