@@ -187,24 +187,33 @@ fn several<I: Isa, F: Fold, const STRIDE: usize, const R: usize>(
                 },
             );
         }
-        end(isa, part, fold, sums, [depth, row], register, out);
+        end(
+            isa,
+            windows,
+            fold,
+            [depth, row],
+            register,
+            #[inline(always)]
+            |at| sums[at],
+            out,
+        );
     }
 }
 
-/// Writes the output pixels of a register in several rows.
+/// Writes the output pixels of a register in several rows. `sum` returns the sums of a row.
 #[inline(always)]
 fn end<I: Isa, F: Fold, const R: usize>(
     isa: I,
-    part: &Part<'_>,
+    windows: &Windows,
     fold: &F,
-    sums: [I::Floats; R],
     [depth, row]: [usize; 2],
     register: &Register,
+    sum: impl Fn(usize) -> I::Floats,
     out: &mut [SliceWriter<'_, f32>; R],
 ) {
-    let [_, high, wide] = part.windows.geometry.positions;
+    let [_, high, wide] = windows.geometry.positions;
     let offset = (depth * high + row) * wide + register.first;
-    for (at, (sum, out)) in sums.into_iter().zip(out).enumerate() {
+    for (at, out) in out.iter_mut().enumerate() {
         // Rows that are written already have no room.
         if out.missing() == 0 {
             continue;
@@ -214,7 +223,7 @@ fn end<I: Isa, F: Fold, const R: usize>(
             offset: offset + at * wide,
             count: register.count,
         };
-        let pixels = fold.end(isa, sum, pixels);
+        let pixels = fold.end(isa, sum(at), pixels);
         out.write(
             register.count,
             #[inline(always)]

@@ -101,10 +101,11 @@ impl RowLoads {
         for tap in &self.taps {
             let mut registers = [padding; ROWS];
             for (register, row) in registers.iter_mut().zip(rows.rows) {
-                let whole = |at: usize| isa.load(&row[tap.0 as usize + at..][..I::LANES]);
                 *register = match STRIDE {
-                    1 if self.are_whole => whole(0),
-                    2 if self.are_whole => whole(0).even_lanes(whole(I::LANES)),
+                    1 if self.are_whole => load_whole(isa, row, tap.0, 0),
+                    2 if self.are_whole => {
+                        load_whole(isa, row, tap.0, 0).even_lanes(load_whole(isa, row, tap.0, 1))
+                    }
                     // SAFETY: the row has all elements that the masks have.
                     _ => unsafe { load::<I, STRIDE>(isa, row, *tap, self.stride, padding) },
                 };
@@ -201,7 +202,7 @@ impl<I: Isa, const STRIDE: usize, const TAPS: usize, const ROWS: usize, const WH
             let (first, mask) = taps[0];
             let [low, high] = std::array::from_fn(
                 #[inline(always)]
-                |at| self.register(row, first.wrapping_add_unsigned(at * I::LANES), mask, at),
+                |number| self.register(row, (first, mask), number),
             );
             match registers {
                 [of_tap] if STRIDE == 1 => *of_tap = low,
@@ -215,19 +216,43 @@ impl<I: Isa, const STRIDE: usize, const TAPS: usize, const ROWS: usize, const WH
 
     /// Loads register `number` of a tap: the first one, or the second one of elements that are 2 apart.
     #[inline(always)]
-    fn register(&self, row: &[f32], first: isize, mask: u32, number: usize) -> I::Floats {
+    fn register(&self, row: &[f32], (first, mask): (isize, u32), number: usize) -> I::Floats {
         if number >= STRIDE {
             return self.padding;
         }
         if WHOLE {
-            let first = first as usize;
+            let first = first as usize + number * I::LANES;
             // SAFETY: `RowLoads::of_rows` has found that the rows have all elements of the register.
             return self.isa.load(unsafe { row.get_unchecked(first..first + I::LANES) });
         }
-        let mask = u64::from(mask) >> (number * I::LANES) & u64::from(first_lanes(I::LANES));
         // SAFETY: `RowLoads::of_rows` has found that the rows have all elements of the mask.
-        unsafe { self.isa.load_masked(row.as_ptr().wrapping_offset(first), mask as u32, self.padding) }
+        unsafe { load_part(self.isa, row, (first, mask), number, self.padding) }
     }
+}
+
+/// Loads register `number` of the elements from `first` on.
+#[inline(always)]
+fn load_whole<I: Isa>(isa: I, row: &[f32], first: isize, number: usize) -> I::Floats {
+    isa.load(&row[first as usize + number * I::LANES..][..I::LANES])
+}
+
+/// Loads register `number` of the elements of a mask.
+///
+/// # Safety
+///
+/// The mask has elements of the row alone.
+#[inline(always)]
+unsafe fn load_part<I: Isa>(
+    isa: I,
+    row: &[f32],
+    (first, mask): (isize, u32),
+    number: usize,
+    padding: I::Floats,
+) -> I::Floats {
+    let from = row.as_ptr().wrapping_offset(first).wrapping_add(number * I::LANES);
+    let mask = (u64::from(mask) >> (number * I::LANES)) as u32 & first_lanes(I::LANES);
+    // SAFETY: the part of the mask has elements of the row alone.
+    unsafe { isa.load_masked(from, mask, padding) }
 }
 
 /// Loads the register of a tap.
@@ -243,18 +268,14 @@ unsafe fn load<I: Isa, const STRIDE: usize>(
     stride: usize,
     padding: I::Floats,
 ) -> I::Floats {
-    let from = row.as_ptr().wrapping_offset(first);
     match STRIDE {
         // SAFETY: the mask has elements of the row alone.
-        1 => unsafe { isa.load_masked(from, mask, padding) },
+        1 => unsafe { load_part(isa, row, (first, mask), 0, padding) },
         2 => {
-            let all = (1u64 << I::LANES) - 1;
-            let (low, high) = (mask & all as u32, (u64::from(mask) >> I::LANES) as u32);
-            // SAFETY: the lower half of the mask has elements of the row alone.
-            let low = unsafe { isa.load_masked(from, low, padding) };
-            let from = from.wrapping_add(I::LANES);
-            // SAFETY: so has the upper half, whose elements follow those of the lower one.
-            let high = unsafe { isa.load_masked(from, high, padding) };
+            // SAFETY: the mask has elements of the row alone.
+            let low = unsafe { load_part(isa, row, (first, mask), 0, padding) };
+            // SAFETY: the mask has elements of the row alone.
+            let high = unsafe { load_part(isa, row, (first, mask), 1, padding) };
             low.even_lanes(high)
         }
         _ => {

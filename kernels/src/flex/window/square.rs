@@ -4,8 +4,8 @@
 //! loaded without masks.
 
 use super::{
-    ROWS,
-    fold::{At, Fold},
+    ROWS, Windows, end,
+    fold::Fold,
     part::{LINES, Lines, Part},
     tables::Register,
 };
@@ -17,12 +17,9 @@ use crate::flex::{
 /// `R` output rows of square kernels, at one depth.
 pub struct Square<'a, F, const R: usize> {
     fold: &'a F,
-    registers: &'a [Register],
-    padding: f32,
+    windows: &'a Windows,
     /// Depth and first row.
     position: [usize; 2],
-    /// Number of output rows and columns of a plane.
-    plane: [usize; 2],
     /// Input rows of the first square of the kernel, and of the other ones.
     first: Lines<'a>,
     others: Vec<Lines<'a>>,
@@ -42,15 +39,12 @@ impl<'a, F: Fold, const R: usize> Square<'a, F, R> {
         [depth, row]: [usize; 2],
     ) -> Self {
         let windows = part.windows;
-        let [_, high, wide] = windows.geometry.positions;
         let fronts = windows.geometry.kernel[0];
         let begins = &windows.lines[0][depth * fronts..][..fronts];
         Self {
             fold,
-            registers: &windows.registers,
-            padding: windows.value,
+            windows,
             position: [depth, row],
-            plane: [high, wide],
             first: part.lines::<STRIDE, WIDE, R>(begins[0], row),
             others: match &begins[1..] {
                 // Nearly all kernels. Collecting no elements takes 4 % of the time.
@@ -73,7 +67,7 @@ impl<'a, F: Fold, const R: usize> Square<'a, F, R> {
             #[inline(always)]
             || {
                 let weights = Weights::<I, WIDE, R>::new(isa, self.fold.weights(), 0);
-                for register in self.registers {
+                for register in &self.windows.registers {
                     let sums = [self.fold.begin(isa); R];
                     let (lines, weights) = (&self.first, &weights);
                     let mut sums = if register.taps.are_whole() {
@@ -101,7 +95,7 @@ impl<'a, F: Fold, const R: usize> Square<'a, F, R> {
         lines: &Lines<'_>,
         weights: &Weights<'_, I, WIDE, R>,
     ) -> [I::Floats; R] {
-        let padding = isa.splat(self.padding);
+        let padding = isa.splat(self.windows.value);
         let loads = register.taps.of_rows::<I, STRIDE, WIDE, LINES, WHOLE>(isa, &lines.rows, padding);
         for down in 0..(R - 1) * STRIDE + WIDE {
             // Half of the rows of flat planes are padding, which changes no sum.
@@ -135,22 +129,16 @@ impl<'a, F: Fold, const R: usize> Square<'a, F, R> {
         for (sum, stored) in sums.into_iter().zip(&mut stored) {
             sum.store(stored);
         }
-        let ([depth, row], [high, wide]) = (self.position, self.plane);
-        let (column, count) = (register.first, register.count);
-        for (row, (sums, out)) in (row..).zip(stored.iter().zip(out)) {
-            // Rows that are written already have no room.
-            if out.missing() == 0 {
-                continue;
-            }
-            let at =
-                At { position: [depth, row, column], offset: (depth * high + row) * wide + column, count };
-            let pixels = self.fold.end(isa, isa.load(sums), at);
-            out.write(
-                count,
-                #[inline(always)]
-                |out| pixels.write(out),
-            );
-        }
+        end(
+            isa,
+            self.windows,
+            self.fold,
+            self.position,
+            register,
+            #[inline(always)]
+            |at| isa.load(&stored[at]),
+            out,
+        );
     }
 }
 
