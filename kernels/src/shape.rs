@@ -1,6 +1,7 @@
 //! Operators that reshape, permute, copy and join tensors.
 
 pub mod arrange;
+pub mod batch;
 pub mod expand;
 pub mod pad;
 mod reshape;

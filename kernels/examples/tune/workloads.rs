@@ -8,6 +8,7 @@ use std::{
 use burn::tensor::{DType, Device, Distribution, Int, Tensor, TensorData};
 use onnx_embed_kernels::{
     attention::{AttentionOptions, attention},
+    batch,
     conv::conv2d_then,
     dft::{Dft, dft},
     elementary::gelu,
@@ -56,6 +57,8 @@ fn operations(workload: Workload) -> Vec<Operation> {
             self_attention([1, 8, 1, 512, 64]),
             self_attention([1, 8, 4, 512, 64]),
         ],
+        // Rows, channels, size.
+        Workload::Batches => vec![batch_of([64, 32, 56]), batch_of([64, 64, 28]), batch_of([16, 16, 112])],
         Workload::Bytes => vec![
             byte_product([1, 384, 1536]),
             byte_product([16, 64, 128]),
@@ -132,6 +135,23 @@ fn self_attention([batch, heads, queries, keys, features]: [usize; 5]) -> Operat
     let options = AttentionOptions::default();
     Box::new(move || {
         black_box(attention(query.clone(), key.clone(), value.clone(), None, None, &options));
+    })
+}
+
+/// Three layers of a batch, in parts.
+fn batch_of([rows, channels, size]: [usize; 3]) -> Operation {
+    let x = random([rows, channels, size, size]);
+    let weights = [(); 3].map(|()| random([channels, channels, 1, 1]));
+    let layer = move |x, weight: &Tensor<4>| {
+        let epilogue = Epilogue { activation: Activation::Relu, ..Epilogue::of_layer() };
+        conv2d_then(x, weight.clone(), None, None, Window::new([1; 2]), 1, epilogue)
+    };
+    let model = move |x: Tensor<4>| weights.iter().fold(x, layer).mean_dims(&[2, 3]);
+    // An operand and a result.
+    let bytes_per_element = 2 * size_of::<f32>();
+    Box::new(move || {
+        let parts = batch::in_parts(&x, 0, bytes_per_element, |rows| model(rows.of(&x, 0)));
+        black_box(parts.map_or_else(|| model(x.clone()), |parts| batch::joined(parts, 0)));
     })
 }
 

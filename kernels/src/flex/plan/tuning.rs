@@ -24,6 +24,8 @@ pub struct Threshold {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Workload {
     Attention,
+    /// Models of several layers.
+    Batches,
     /// Products and convolutions of bytes.
     Bytes,
     /// Products with packed weights of 4 bits.
@@ -155,6 +157,9 @@ thresholds! {
     /// Maximum number of queries for which the keys are read in place, without a transposed copy.
     unpacked_queries = 3, "queries", Attention;
 
+    /// Maximum number of bytes that a layer reads and writes for the rows of a batch that a thread computes at once, unless one
+    /// row has more. Only for models whose rows are independent.
+    max_part_bytes = 4 << 20, "bytes", Batches;
     /// Number of words of a part of a copy, about the size of the L1 cache.
     copied_part = 1 << 13, "words", Copies;
     /// Minimum number of elements of a plane that is concatenated in bands of rows, in the order of the
