@@ -30,6 +30,7 @@ mod ownership;
 mod parameters;
 mod pattern;
 mod redundant_bindings;
+mod rows;
 mod run;
 mod rust_type;
 mod scalar;

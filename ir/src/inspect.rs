@@ -2,6 +2,7 @@
 
 pub mod about;
 pub mod cost;
+pub mod rows;
 pub mod values;
 
 use std::collections::BTreeMap;

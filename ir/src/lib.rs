@@ -27,6 +27,7 @@ pub mod passes;
 pub mod print;
 pub mod proto;
 pub mod read;
+pub mod rows;
 pub mod rust;
 mod separate;
 #[cfg(test)]

@@ -8,6 +8,7 @@ use crate::diagnostics::Problem;
 use crate::emit::Emit;
 use crate::graph::Flow;
 use crate::infer::Infer;
+use crate::rows::Rows;
 use crate::rust::Code;
 
 /// An operator whose attributes were read. It is independent of the version in which it was written.
@@ -56,6 +57,12 @@ pub trait Operator: fmt::Debug + Described + Any {
 
     /// Returns the problem of an operator that no function computes, independent of the types of the inputs.
     fn unbound(&self) -> Option<Problem> {
+        None
+    }
+
+    /// Returns the axis of the rows in each output, if each row depends only on the same row of the inputs. It is called if an
+    /// input depends on rows or their number; functions of elements ([`Facts`](crate::ops::Facts)) need none.
+    fn rows(&self, _rows: &Rows<'_>) -> Option<Vec<usize>> {
         None
     }
 

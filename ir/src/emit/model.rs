@@ -17,6 +17,7 @@ use super::{
 };
 use crate::diagnostics::Diagnostics;
 use crate::graph::ValueId;
+use crate::inspect::rows::{self, IndependentRows};
 use crate::model::Model;
 use crate::options::{Options, Weights};
 use crate::rust::{Code, CodeNode, code};
@@ -59,8 +60,10 @@ fn written(
     let mut source = Source { layer: &mut root, cx: &mut cx, loading: false };
     let statements = split::split(nodes, &body.inputs, &body.outputs, &mut source, diagnostics);
     let described = Described { item, input: &takes, output: &returns, inputs: &inputs, outputs: &outputs };
+    let rows = if options.trace { None } else { rows::independent(&model.graph) };
     let Forward { body: forward, async_body, is_async, result } =
-        forward(&statements, &described, &mut root, &mut cx, diagnostics).limited(options.memory_limit);
+        forward(&statements, &described, rows.as_ref(), &mut root, &mut cx, diagnostics)
+            .limited(options.memory_limit);
     let name = Code::foreign(item.name.to_token_stream());
     let runtime = Code::foreign(item.runtime.clone());
     let structures = signature::structures(&described);
@@ -227,6 +230,7 @@ impl Forward {
 fn forward(
     statements: &[Statement],
     described: &Described<'_>,
+    rows: Option<&IndependentRows>,
     root: &mut Layer,
     cx: &mut Context<'_>,
     diagnostics: &mut Diagnostics,
@@ -265,6 +269,8 @@ fn forward(
     let device = body.device.then(|| code!(let device = &#device;));
     let async_body = async_form(&code, root, &cx.structs);
     let is_async = async_body.is_some();
+    let rows = rows.filter(|_| !is_async && super::rows::are_tensors(outputs));
+    let rows = rows.and_then(|rows| super::rows::statement(rows, inputs, outputs, [input, output]));
     let async_body = match async_body {
         Some(async_body) => code!(#entry #device #async_body),
         None => {
@@ -272,7 +278,7 @@ fn forward(
             code!(self.forward(#passed))
         }
     };
-    Forward { body: code!(#entry #device #code), async_body, is_async, result: ty }
+    Forward { body: code!(#entry #rows #device #code), async_body, is_async, result: ty }
 }
 
 /// Returns the device of the model, which its first tensor determines.

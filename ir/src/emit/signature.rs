@@ -79,7 +79,7 @@ impl Port {
 }
 
 /// Variables of `forward`, whose names inputs must not have.
-const LOCAL: [&str; 2] = ["device", "entry"];
+const LOCAL: [&str; 4] = ["device", "entry", "parts", "rows"];
 
 /// Returns the inputs, which may be on the host.
 pub fn inputs(ids: &[ValueId], cx: &Context<'_>) -> Vec<Port> {

@@ -7,7 +7,7 @@ mod memory;
 
 use std::collections::BTreeMap;
 
-use crate::dim::{Atom, Dim};
+use crate::dim::{Atom, Dim, Symbol};
 use crate::dtype::DType;
 use crate::graph::{Block, Flow, Graph, Node, ValueId, Values};
 use crate::ops;
@@ -104,7 +104,12 @@ impl Sizes for Values {
 
 /// Returns a size with every name replaced by 1. Returns `None` if it is negative or too large.
 pub fn at_one(dim: &Dim) -> Option<u64> {
-    u64::try_from(signed(dim)?).ok()
+    at(dim, &|_| 1)
+}
+
+/// Returns a size with every name replaced by a number. Returns `None` if it is negative or too large.
+pub fn at(dim: &Dim, size: &impl Fn(&Symbol) -> i64) -> Option<u64> {
+    u64::try_from(signed(dim, size)?).ok()
 }
 
 /// Returns the bytes of a tensor with dynamic sizes of 1. For strings, only the pointers count.
@@ -116,19 +121,19 @@ pub fn bytes(tensor: &TensorType) -> Option<u64> {
     elements(tensor)?.checked_mul(bits).map(|bits| bits.div_ceil(8))
 }
 
-fn signed(dim: &Dim) -> Option<i64> {
+fn signed(dim: &Dim, size: &impl Fn(&Symbol) -> i64) -> Option<i64> {
     let mut sum = 0i64;
     for (atoms, factor) in dim.terms() {
         let mut product = factor;
         for atom in atoms {
             let atom = match atom {
-                Atom::Name(_) => 1,
+                Atom::Name(name) => size(name),
                 Atom::Quotient(a, b) => {
-                    let (a, b) = (signed(a)?, signed(b)?);
+                    let (a, b) = (signed(a, size)?, signed(b, size)?);
                     a.checked_div_euclid(b)?
                 }
-                Atom::Min(a, b) => signed(a)?.min(signed(b)?),
-                Atom::Max(a, b) => signed(a)?.max(signed(b)?),
+                Atom::Min(a, b) => signed(a, size)?.min(signed(b, size)?),
+                Atom::Max(a, b) => signed(a, size)?.max(signed(b, size)?),
             };
             product = product.checked_mul(atom)?;
         }

@@ -16,6 +16,7 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
+use crate::rows::Rows;
 use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
 use activation::Activation;
@@ -177,6 +178,22 @@ impl Operator for Recurrent {
             }),
             _ => call,
         })
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        // Quantization rounds states to the range of all rows.
+        if self.quantized {
+            return None;
+        }
+        let batch = usize::from(!self.batch_first);
+        let is_operand = |input: usize| match input {
+            0 => rows.axis(0) == Some(batch),
+            4 => rows.tensor(4).is_none() || rows.axis(4) == Some(0),
+            5 | 6 => rows.tensor(input).is_none() || rows.axis(input) == Some(batch),
+            _ => rows.is_whole(input),
+        };
+        let of_all = if self.batch_first { 0 } else { 2 };
+        (0..rows.inputs()).all(is_operand).then(|| vec![of_all, batch, batch])
     }
 }
 

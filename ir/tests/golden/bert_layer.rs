@@ -74,6 +74,21 @@ mod model_onnx {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let hidden_states = entry.float("hidden_states", hidden_states);
             let attention_mask = entry.float("attention_mask", attention_mask);
+            match ops::batch::in_parts(
+                &hidden_states,
+                0,
+                17,
+                |rows| {
+                    self
+                        .forward(ModelInput {
+                            hidden_states: rows.of(&hidden_states, 0),
+                            attention_mask: rows.of(&attention_mask, 0),
+                        })
+                },
+            ) {
+                Some(parts) => return ops::batch::joined(parts, 0),
+                None => {}
+            }
             let query = self.attention_self_query.forward(hidden_states.clone());
             let key = self.attention_self_key.forward(hidden_states.clone());
             let value = self.attention_self_value.forward(hidden_states.clone());

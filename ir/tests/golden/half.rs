@@ -80,6 +80,36 @@ mod model_onnx {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let x = entry.float("x", x);
             let z = entry.float("z", z);
+            match ops::batch::in_parts(
+                &x,
+                0,
+                6,
+                |rows| {
+                    self
+                        .forward(ModelInput {
+                            x: rows.of(&x, 0),
+                            z: rows.of(&z, 0),
+                        })
+                },
+            ) {
+                Some(parts) => {
+                    return ModelOutput {
+                        y: ops::batch::joined(
+                            parts.iter().map(|part| part.y.clone()),
+                            0,
+                        ),
+                        wide: ops::batch::joined(
+                            parts.iter().map(|part| part.wide.clone()),
+                            0,
+                        ),
+                        infinite: ops::batch::joined(
+                            parts.iter().map(|part| part.infinite.clone()),
+                            0,
+                        ),
+                    };
+                }
+                None => {}
+            }
             let product = self.mat_mul.forward(x);
             let infinite = ops::cast::float_to_float(product.clone(), DType::F16)
                 .is_inf();

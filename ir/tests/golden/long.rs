@@ -8,7 +8,7 @@ mod model_onnx {
     };
     use ::onnx_embed::__private::{
         Activation, Outputs, attempt, attempt_async, device, embedded, entry, from_file,
-        layers, take,
+        layers, ops, take,
     };
     use ::onnx_embed::__private::weights::{
         ByteRange, Encoding, Entry, File, Table, WeightSource, Weights,
@@ -55,6 +55,10 @@ mod model_onnx {
         pub fn forward(&self, x0: Tensor<2>) -> Tensor<2> {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let x0 = entry.float("x0", x0);
+            match ops::batch::in_parts(&x0, 0, 8, |rows| self.forward(rows.of(&x0, 0))) {
+                Some(parts) => return ops::batch::joined(parts, 0),
+                None => {}
+            }
             let x = self.block1.forward(x0);
             self.block1.forward(x)
         }

@@ -8,7 +8,7 @@ mod model_onnx {
     };
     use ::onnx_embed::__private::{
         Activation, Outputs, attempt, attempt_async, device, embedded, entry, from_file,
-        layers, take,
+        layers, ops, take,
     };
     use ::onnx_embed::__private::ops::window::Window;
     use ::onnx_embed::__private::weights::{
@@ -58,6 +58,15 @@ mod model_onnx {
         pub fn forward(&self, input: Tensor<4>) -> Tensor<4> {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let input = entry.float("input", input);
+            match ops::batch::in_parts(
+                &input,
+                0,
+                16,
+                |rows| self.forward(rows.of(&input, 0)),
+            ) {
+                Some(parts) => return ops::batch::joined(parts, 0),
+                None => {}
+            }
             let x = self.conv0_0.forward(input.clone());
             let x = self.conv1_0.forward(x);
             self.conv2.forward_add(x, input)

@@ -78,6 +78,32 @@ mod model_onnx {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let input_ids = entry.int("input_ids", input_ids);
             let attention_mask = entry.int("attention_mask", attention_mask);
+            match ops::batch::in_parts(
+                &input_ids,
+                0,
+                20,
+                |rows| {
+                    self
+                        .forward(ModelInput {
+                            input_ids: rows.of(&input_ids, 0),
+                            attention_mask: rows.of(&attention_mask, 0),
+                        })
+                },
+            ) {
+                Some(parts) => {
+                    return ModelOutput {
+                        sentence: ops::batch::joined(
+                            parts.iter().map(|part| part.sentence.clone()),
+                            0,
+                        ),
+                        tokens: ops::batch::joined(
+                            parts.iter().map(|part| part.tokens.clone()),
+                            0,
+                        ),
+                    };
+                }
+                None => {}
+            }
             let held = self
                 .gather
                 .run(|| ops::gather::gather::<

@@ -12,6 +12,7 @@ use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::ops::sizes::same_type;
 use crate::ops::{Facts, Operator, Width, broadcast};
+use crate::rows::Rows;
 use crate::rust::{Code, code};
 use crate::types::Shape;
 
@@ -150,6 +151,12 @@ impl Operator for JoinedAttention {
             )
         };
         Ok(if self.packed { code!(ops::attention::merge_heads(#result)) } else { result })
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        let operands = (0..MASKS).all(|input| rows.axis(input) == Some(0));
+        let masks = (MASKS..rows.inputs()).all(|input| rows.broadcasts(input, 0, 4));
+        (operands && masks).then(|| vec![0])
     }
 }
 

@@ -15,6 +15,7 @@ use crate::infer::Infer;
 use crate::ops::elementwise::activation::Fused;
 use crate::ops::quantize::integer;
 use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
+use crate::rows::Rows;
 use crate::rust::{Code, code};
 use crate::types::{Shape, TensorType};
 
@@ -66,6 +67,12 @@ impl Operator for Conv {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         self.convolved(cx)
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        let is_filter_whole = rows.is_whole(1) && rows.is_whole(2);
+        let has_addend = rows.axis(3) == Some(0) || rows.tensor(3).is_none();
+        (rows.axis(0) == Some(0) && is_filter_whole && has_addend).then(|| vec![0])
     }
 }
 

@@ -13,6 +13,7 @@ use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::{Operator, Row, row};
+use crate::rows::Rows;
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
@@ -104,6 +105,10 @@ impl Operator for ConvTranspose {
                 ops::conv_transpose::fit_output(#settled, #more, #from, #to, #odd);
             ops::conv_transpose::#function(#input, #weight, #bias, window, output_padding, #groups)
         }))
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        rows.batch()
     }
 }
 

@@ -12,6 +12,7 @@ use crate::emit::{Emit, element_type, float_literal, host_element};
 use crate::infer::Infer;
 use crate::ops::elementwise::cast::from_bool;
 use crate::ops::{Operator, Row, broadcast, row, sizes};
+use crate::rows::Rows;
 use crate::rust::{Code, code};
 use crate::types::{Known, Shape};
 
@@ -137,6 +138,10 @@ impl Operator for ConstantOfShape {
 
     fn runs_on_host(&self) -> bool {
         true
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        rows.is_fixed(0).then(|| rows.axis_of_output()).flatten().map(|axis| vec![axis])
     }
 }
 

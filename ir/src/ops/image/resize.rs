@@ -15,6 +15,7 @@ use crate::infer::Infer;
 use crate::ops::axes::axis;
 use crate::ops::image::resize::target::{Policy, Target, scaled};
 use crate::ops::{Operator, Row, row, sizes};
+use crate::rows::Rows;
 use crate::rust::{Code, code};
 use crate::types::{Known, Placement};
 
@@ -242,6 +243,14 @@ impl Operator for Resize {
 
     fn wants_host(&self, input: usize) -> bool {
         input > 0
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        // Coordinates of an axis whose size stays are those of the input, except for modes that crop or round.
+        let keeps = ["HalfPixel", "PytorchHalfPixel", "AlignCorners", "Asymmetric"];
+        let is_plain = keeps.contains(&self.coordinates) && self.policy == Policy::Stretch;
+        let are_fixed = (1..rows.inputs()).all(|input| rows.is_fixed(input));
+        (is_plain && are_fixed && rows.axis(0) == Some(0)).then(|| vec![0])
     }
 }
 

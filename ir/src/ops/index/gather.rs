@@ -14,6 +14,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
 use crate::ops::{Operator, Row, broadcast, row, sizes};
+use crate::rows::Rows;
 use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
 use offsets::{Run, offsets};
@@ -139,6 +140,19 @@ impl Operator for Gather {
 
     fn runs_on_host(&self) -> bool {
         true
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        let x = rows.tensor(0)?;
+        let along = axis(self.axis, x.rank()).ok()?;
+        match (rows.axis(0), rows.axis(1)) {
+            (None, Some(at)) if rows.is_whole(0) => Some(vec![along.checked_add(at)?]),
+            (Some(at), None) if rows.is_whole(1) && at < along => Some(vec![at]),
+            (Some(at), None) if rows.is_whole(1) && at > along => {
+                Some(vec![at.checked_sub(1)?.checked_add(rows.tensor(1)?.rank())?])
+            }
+            _ => None,
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::diagnostics::Problem;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::{Operator, Row, broadcast, row, sizes};
+use crate::rows::Rows;
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[row("BatchNormalization", &[1, 6, 7, 9, 14, 15], read)
@@ -104,6 +105,10 @@ impl Operator for Batch {
                 code!((#normalized, #(#unwanted),*))
             }
         })
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        self.training.is_none().then(|| rows.batch()).flatten()
     }
 }
 

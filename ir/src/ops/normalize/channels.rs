@@ -7,6 +7,7 @@ use crate::infer::Infer;
 use crate::ops::elementwise::activation::Fused;
 use crate::ops::normalize::floats;
 use crate::ops::{Facts, Operator, Width};
+use crate::rows::Rows;
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
@@ -45,5 +46,9 @@ impl Operator for ScaleChannels {
         };
         let (x, factor, offset) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
         Ok(code!(ops::normalize::scale_channels(#x, #factor, #offset, #activation)))
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        rows.alone().filter(|&axis| axis != 1).map(|axis| vec![axis])
     }
 }

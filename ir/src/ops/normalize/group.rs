@@ -9,6 +9,7 @@ use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::{Operator, Row, broadcast, row, sizes};
+use crate::rows::Rows;
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
@@ -120,6 +121,10 @@ impl Operator for Groups {
             None => code!(ops::normalize::instance_norm(#x, #scale, #bias, #epsilon)),
         })
     }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        rows.batch()
+    }
 }
 
 impl Operator for Neighbors {
@@ -133,6 +138,10 @@ impl Operator for Neighbors {
         let (x, size) = (cx.tensor(0)?, integer(self.size));
         let [alpha, beta, bias] = [self.alpha, self.beta, self.bias].map(number);
         Ok(code!(ops::normalize::lrn(#x, #size, #alpha, #beta, #bias)))
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        rows.batch()
     }
 }
 

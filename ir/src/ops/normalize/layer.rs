@@ -13,6 +13,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
 use crate::ops::{Operator, Row, broadcast, row, sizes};
+use crate::rows::Rows;
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
@@ -170,6 +171,13 @@ impl Operator for Layer {
                 (normed.y, normed.mean, normed.inverse_deviation)
             }),
         })
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        let (at, rank) = (rows.alone()?, rows.tensor(0)?.rank());
+        let first = axis(self.axis, rank).ok()?;
+        let factors = [1, 2].into_iter().all(|input| rows.broadcasts(input, at, rank));
+        (at < first && factors).then(|| vec![at; 3])
     }
 }
 

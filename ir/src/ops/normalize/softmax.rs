@@ -12,6 +12,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
 use crate::ops::{Operator, Row, row};
+use crate::rows::Rows;
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
@@ -79,6 +80,13 @@ impl Operator for Softmax {
             }
             _ => code!(ops::softmax::#function(#x, #axis)),
         })
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        let (at, rank) = (rows.alone()?, rows.tensor(0)?.rank());
+        let first = axis(self.axis, rank).ok()?;
+        let is_normalized = if self.flat { at >= first } else { at == first };
+        (!is_normalized).then(|| vec![at])
     }
 }
 

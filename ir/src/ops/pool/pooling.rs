@@ -13,6 +13,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::convolution::window::{Window, spatial_axes};
 use crate::ops::{Operator, Row, row};
+use crate::rows::Rows;
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
@@ -161,6 +162,12 @@ impl Operator for Pool {
             }
         })
     }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        // Indices count the elements of all rows.
+        let has_indices = rows.output(1).is_some();
+        (!has_indices).then(|| rows.batch()).flatten()
+    }
 }
 
 impl Operator for Global {
@@ -179,6 +186,10 @@ impl Operator for Global {
         let (x, function) = (cx.tensor(0)?, format_ident!("{}", self.0));
         let power = self.1.map(Literal::u32_unsuffixed).into_iter();
         Ok(code!(ops::pool::#function(#x #(, #power)*)))
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        rows.batch()
     }
 }
 

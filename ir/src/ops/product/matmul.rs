@@ -14,6 +14,7 @@ use crate::emit::{Emit, float_literal, lifted};
 use crate::infer::Infer;
 use crate::ops::elementwise::activation::Fused;
 use crate::ops::{MICROSOFT, Operator, Row, broadcast, row, sizes};
+use crate::rows::Rows;
 use crate::rust::{Code, code};
 use crate::types::{Shape, TensorType};
 
@@ -96,6 +97,29 @@ impl Operator for MatMul {
         }
         let dtype = cx.tensor_type(0)?.dtype;
         Ok(Fused::after(self.activation.as_ref(), product, dtype))
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        if self.transposed.iter().any(|operand| operand.batch) {
+            return None;
+        }
+        let ranks = [rows.tensor(0)?.rank(), rows.tensor(1)?.rank()];
+        let rank = rows.output(0)?.rank();
+        // The rows of a product of matrices, or one of the axes of their batch.
+        let own = match (rows.axis(0)?, rows.axis(1)) {
+            (at, None) if rows.is_whole(1) && ranks[0] == rank && ranks[1] <= 2 => {
+                let summed =
+                    if self.transposed[0].matrix { rank.checked_sub(2) } else { rank.checked_sub(1) };
+                let transposed = self.transposed[0].matrix && at.saturating_add(2) >= rank;
+                (Some(at) != summed && !transposed).then_some(at)
+            }
+            (left, Some(right)) if left == right && ranks == [rank; 2] => {
+                (left.saturating_add(2) < rank).then_some(left)
+            }
+            _ => None,
+        }?;
+        let has_bias = rows.is_whole(2) && rows.broadcasts(2, own, rank);
+        (has_bias && rows.broadcasts(3, own, rank)).then(|| vec![own])
     }
 }
 

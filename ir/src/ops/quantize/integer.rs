@@ -78,6 +78,15 @@ impl InputLayout {
         self.zeros.get(operand).copied().into_iter().chain(scale)
     }
 
+    /// Returns the inputs that are added to the accumulators, and to floats.
+    fn biases(&self) -> impl Iterator<Item = usize> {
+        let float = match self.end {
+            End::Float { bias, .. } => bias,
+            End::Sums | End::Quantized { .. } => None,
+        };
+        [self.bias, float].into_iter().flatten()
+    }
+
     /// Returns the types of both operands and of the result.
     fn types(&self, cx: &Infer<'_>) -> Result<(TensorType, TensorType, DType), Problem> {
         let operand = |input: usize| {

@@ -14,6 +14,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::elementwise::cast::{is_small, small_float};
 use crate::ops::{Operator, broadcast, sizes};
+use crate::rows::Rows;
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
@@ -159,6 +160,16 @@ impl Operator for Linear {
         };
         let function = format_ident!("{function}");
         Ok(code!(ops::quantize::#function(#x, #scale, #zero, #target)))
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        let at = rows.alone()?;
+        match Layout::of(rows.tensor(0)?, rows.tensor(1)?, self.axis, self.block).ok()? {
+            Layout::Along(axis) | Layout::Blocks(axis, _) if axis == at => None,
+            // Blocks may have the same scale for all rows, or one for each.
+            Layout::Blocks(..) => None,
+            Layout::Whole | Layout::Along(_) => Some(vec![at]),
+        }
     }
 }
 

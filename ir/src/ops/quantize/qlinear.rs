@@ -17,6 +17,7 @@ use crate::ops::index::select::check_condition;
 use crate::ops::quantize::affine::{self, BYTE, WIDE};
 use crate::ops::shape::concat;
 use crate::ops::{MICROSOFT, Operator, Row, broadcast, row};
+use crate::rows::Rows;
 use crate::rust::{Code, code};
 use crate::types::Shape;
 
@@ -187,6 +188,19 @@ impl Operator for Elementwise {
         let layout = self.layout;
         ![layout.condition, layout.bias].contains(&Some(input)) && !layout.operands.contains(&input)
     }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        let InputLayout { condition, operands, bias, .. } = *self.layout;
+        let (at, rank) = (rows.axis_of_output()?, rows.output(0)?.rank());
+        let broadcasts = |input: usize| {
+            if operands.contains(&input) || [condition, bias].contains(&Some(input)) {
+                rows.broadcasts(input, at, rank)
+            } else {
+                rows.is_whole(input)
+            }
+        };
+        (0..rows.inputs()).all(broadcasts).then(|| vec![at])
+    }
 }
 
 impl Operator for Concat {
@@ -219,6 +233,16 @@ impl Operator for Concat {
 
     fn wants_host(&self, input: usize) -> bool {
         input < 2 || input % 3 != 2
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        let (at, rank) = (rows.axis(2)?, rows.output(0)?.rank());
+        let agrees = |input: usize| match input >= 2 && input % 3 == 2 {
+            true => rows.axis(input) == Some(at),
+            false => rows.is_whole(input),
+        };
+        let joined = axis(self.axis, rank).ok()?;
+        ((0..rows.inputs()).all(agrees) && at != joined).then(|| vec![at])
     }
 }
 

@@ -14,6 +14,7 @@ use crate::ops::convolution::window::{Window, channels, spatial_axes};
 use crate::ops::quantize::affine;
 use crate::ops::quantize::qlinear::other_type;
 use crate::ops::{MICROSOFT, Operator, Row, row};
+use crate::rows::{Rows, reduced};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
@@ -110,6 +111,10 @@ impl Operator for Pool {
     fn wants_host(&self, input: usize) -> bool {
         input > 0
     }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        rows.batch()
+    }
 }
 
 impl Operator for Global {
@@ -134,6 +139,10 @@ impl Operator for Global {
 
     fn wants_host(&self, input: usize) -> bool {
         input > 0
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        rows.batch()
     }
 }
 
@@ -176,6 +185,12 @@ impl Operator for Reduce {
 
     fn wants_host(&self, input: usize) -> bool {
         input > 0
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        let at = rows.alone()?;
+        let axes = self.axes(rows.tensor(0)?.rank()).ok()?;
+        reduced(at, &axes, self.keep)
     }
 }
 

@@ -13,6 +13,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
 use crate::ops::{Operator, Row, row};
+use crate::rows::{Rows, reduced};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
@@ -71,6 +72,11 @@ impl Operator for ArgReduce {
         let rank = Literal::usize_unsuffixed(cx.output_tensor(0)?.burn_rank());
         let (x, function, last) = (cx.tensor(0)?, format_ident!("{}", self.function), self.last);
         Ok(code!(ops::arg_max::#function::<_, #rank, _>(#x, #along, #last)))
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        let along = axis(self.axis, rows.tensor(0)?.rank()).ok()?;
+        reduced(rows.alone()?, &[along], self.keep)
     }
 }
 

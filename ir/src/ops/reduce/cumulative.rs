@@ -13,6 +13,7 @@ use crate::infer::Infer;
 use crate::ops::axes::axis;
 use crate::ops::elementwise::cast::stays;
 use crate::ops::{Operator, Row, row, sizes};
+use crate::rows::Rows;
 use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
 
@@ -90,6 +91,14 @@ impl Operator for Cumulative {
 
     fn runs_on_host(&self) -> bool {
         self.function == "cumsum"
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        let (at, rank) = (rows.alone()?, rows.tensor(0)?.rank());
+        match *rows.numbers(1)? {
+            [along] if axis(along, rank).ok()? != at => Some(vec![at]),
+            _ => None,
+        }
     }
 }
 

@@ -15,6 +15,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
 use crate::ops::{Operator, Row, row};
+use crate::rows::{Rows, reduced};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 use fold::{Fold, L1, L2, LOG_SUM, LOG_SUM_EXP, MAX, MEAN, MIN, PROD, SUM, SUM_SQUARE};
@@ -149,6 +150,12 @@ impl Operator for Reduction {
 
     fn runs_on_host(&self) -> bool {
         self.fold.host
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        let at = rows.alone()?;
+        let axes = self.axes(rows.numbers(1), rows.tensor(1), rows.tensor(0)?.rank()).ok()??;
+        reduced(at, &axes, self.keep)
     }
 }
 

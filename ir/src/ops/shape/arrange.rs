@@ -11,6 +11,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
 use crate::ops::{Operator, Row, row, sizes};
+use crate::rows::Rows;
 use crate::rust::{Code, code};
 
 pub const ROWS: &[Row] = &[
@@ -95,6 +96,10 @@ impl Operator for Blocks {
 
     fn moves(&self) -> bool {
         true
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        rows.batch()
     }
 }
 

@@ -11,6 +11,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
 use crate::ops::{Operator, Row, broadcast, row, sizes};
+use crate::rows::Rows;
 use crate::rust::{Code, code};
 use crate::types::{Known, Shape, TensorType};
 
@@ -87,6 +88,12 @@ impl Operator for Concat {
 
     fn runs_on_host(&self) -> bool {
         true
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        let (first, joined) = (rows.axis(0)?, axis(self.axis, rows.output(0)?.rank()).ok()?);
+        let agree = (0..rows.inputs()).all(|input| rows.axis(input) == Some(first));
+        (agree && first != joined).then(|| vec![first])
     }
 }
 

@@ -10,6 +10,7 @@ use crate::dim::Dim;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::{Operator, Row, broadcast, row, sizes};
+use crate::rows::Rows;
 use crate::rust::{Code, code};
 use crate::types::{Known, Shape, TensorType};
 
@@ -99,6 +100,11 @@ impl Operator for Expand {
 
     fn runs_on_host(&self) -> bool {
         true
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        let (axis, rank) = (rows.axis_of_output()?, rows.output(0)?.rank());
+        (rows.is_fixed(1) && rows.broadcasts(0, axis, rank)).then(|| vec![axis])
     }
 }
 

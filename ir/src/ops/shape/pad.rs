@@ -14,6 +14,7 @@ use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::ops::axes::axis;
 use crate::ops::{Operator, Row, row, sizes};
+use crate::rows::Rows;
 use crate::rust::{Code, code};
 use crate::types::{Known, Shape};
 
@@ -171,6 +172,18 @@ impl Operator for Pad {
 
     fn moves(&self) -> bool {
         true
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        let (at, rank) = (rows.alone()?, rows.tensor(0)?.rank());
+        let pads = match &self.attributes {
+            Some((pads, _)) => pads.clone(),
+            None => rows.numbers(1)?,
+        };
+        let axes = self.axes(rows.tensor(3).is_some(), rows.numbers(3), rank).ok()??;
+        let pads: Vec<Dim> = pads.into_iter().map(Dim::from).collect();
+        let is_kept = |(axis, (begin, end)): Pair| axis != at || begin.is(0) && end.is(0);
+        pairs(&axes, &pads).ok()?.into_iter().all(is_kept).then(|| vec![at])
     }
 }
 

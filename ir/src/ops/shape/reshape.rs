@@ -14,6 +14,7 @@ use crate::emit::{Emit, whole};
 use crate::infer::Infer;
 use crate::ops::axes::axis;
 use crate::ops::{Operator, Row, row};
+use crate::rows::Rows;
 use crate::rust::{Code, code};
 use crate::types::Known;
 use sizes::{flatten, squeeze, to, unsqueeze};
@@ -185,6 +186,10 @@ impl Operator for Reshape {
 
     fn runs_on_host(&self) -> bool {
         true
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        rows.reshaped()
     }
 }
 

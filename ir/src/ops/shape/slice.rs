@@ -14,6 +14,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
 use crate::ops::{Operator, Row, broadcast, row, sizes};
+use crate::rows::Rows;
 use crate::rust::{Code, code};
 use crate::types::Known;
 pub use bounds::Span;
@@ -160,6 +161,16 @@ impl Operator for Slice {
 
     fn runs_on_host(&self) -> bool {
         true
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        let (at, tensor) = (rows.alone()?, rows.tensor(0)?);
+        let inputs = self.inputs(|input| rows.tensor(input).is_some(), |input| rows.known(input));
+        // A range of as many rows with step 1 has all of them.
+        let is_kept = |(axis, bounds): (usize, Option<Bounds>)| {
+            axis != at || bounds.is_some_and(|bounds| bounds.step == 1)
+        };
+        bounds(&inputs, None, tensor.rank()).ok()?.into_iter().all(is_kept).then(|| vec![at])
     }
 }
 

@@ -13,6 +13,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
 use crate::ops::{Operator, Row, broadcast, row, sizes};
+use crate::rows::Rows;
 use crate::rust::{Code, code};
 use crate::types::Known;
 
@@ -148,6 +149,12 @@ impl Operator for Split {
 
     fn runs_on_host(&self) -> bool {
         true
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        let at = rows.alone()?;
+        let along = axis(self.axis, rows.tensor(0)?.rank()).ok()?;
+        (at != along).then(|| vec![at; rows.outputs()])
     }
 }
 

@@ -10,6 +10,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
 use crate::ops::{Operator, Row, broadcast, row};
+use crate::rows::Rows;
 use crate::rust::{Code, code};
 use crate::types::Known;
 
@@ -73,6 +74,12 @@ impl Operator for Transpose {
 
     fn runs_on_host(&self) -> bool {
         true
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        let from = rows.alone()?;
+        let axes = self.axes(rows.tensor(0)?.rank()).ok()?;
+        Some(vec![axes.iter().position(|&axis| axis == from)?])
     }
 }
 

@@ -11,6 +11,7 @@ use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::ops::elementwise::activation::Fused;
 use crate::ops::{Operator, broadcast, sizes};
+use crate::rows::Rows;
 use crate::rust::{Code, code};
 use crate::types::Shape;
 
@@ -67,6 +68,12 @@ impl Operator for Gemm {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         self.product(cx)
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        let rows_of_left = usize::from(self.transposed[0]);
+        let is_product = rows.axis(0) == Some(rows_of_left) && rows.is_whole(1);
+        (is_product && rows.broadcasts(2, 0, 2)).then(|| vec![0])
     }
 }
 

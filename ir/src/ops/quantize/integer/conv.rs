@@ -14,6 +14,7 @@ use crate::infer::Infer;
 use crate::ops::Operator;
 use crate::ops::convolution::window::filter::Filter;
 use crate::ops::convolution::window::{Resolved, Window, channels};
+use crate::rows::Rows;
 use crate::rust::{Code, code};
 use crate::types::{Shape, TensorType};
 
@@ -112,6 +113,10 @@ impl Operator for Conv {
             }
         };
         Ok(channels::transposed_back(y, rank, self.channels_last))
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        rows.batch()
     }
 }
 

@@ -14,6 +14,7 @@ use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::product::matmul::{are_factors, product};
 use crate::ops::{Operator, sizes};
+use crate::rows::Rows;
 use crate::rust::{Code, code};
 use crate::types::Shape;
 
@@ -107,12 +108,7 @@ impl MatMul {
                 check_factor(cx, factor, (columns, "columns"))?;
             }
         }
-        let float = match self.layout.end {
-            End::Float { bias, .. } => bias,
-            End::Sums | End::Quantized { .. } => None,
-        };
-        let biases = [self.layout.bias, float].into_iter().flatten();
-        for bias in biases.filter(|&bias| cx.has(bias)) {
+        for bias in self.layout.biases().filter(|&bias| cx.has(bias)) {
             sizes::broadcasts("the bias", &cx.tensor(bias)?, &shape)?;
         }
         Ok((result, shape))
@@ -162,6 +158,23 @@ impl Operator for MatMul {
                 ops::quantize::matmul_to_float(#a, #b, #zeros, #bias, #scales, #added)
             },
         })
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        let [left, right] = self.layout.operands;
+        let (at, rank) = (rows.axis(left)?, rows.output(0)?.rank());
+        let is_matrix = rows.tensor(left)?.rank() == rank && rows.tensor(right)?.rank() == 2;
+        if !is_matrix || self.transposed[0] || at.saturating_add(1) >= rank {
+            return None;
+        }
+        let is_of_right = |input| input == right || self.layout.factors(1).any(|factor| factor == input);
+        let is_alike = |input: usize| match self.layout.biases().any(|bias| bias == input) {
+            true => rows.broadcasts(input, at, rank),
+            // Other factors may differ from row to row.
+            false => rows.is_whole(input) && (is_of_right(input) || rows.is_one(input)),
+        };
+        let mut others = (0..rows.inputs()).filter(|&input| input != left);
+        others.all(is_alike).then(|| vec![at])
     }
 }
 
