@@ -59,9 +59,8 @@ pub fn statement(
     };
     let (of_first, bytes) = (axis(of_first), Literal::u32_unsuffixed(rows.bytes_per_element));
     Some(code! {
-        match ops::batch::in_parts(&#first_name, #of_first, #bytes, |rows| self.forward(#argument)) {
-            Some(parts) => return #result,
-            None => {}
+        if let Some(parts) = ops::batch::in_parts(&#first_name, #of_first, #bytes, |rows| self.forward(#argument)) {
+            return #result;
         }
     })
 }

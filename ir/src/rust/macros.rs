@@ -69,6 +69,14 @@ macro_rules! pieces {
     };
 
     // Statements.
+    ($m:ident if let $variant:ident ($name:ident) = $($rest:tt)*) => {
+        $m.word("if");
+        $m.word("let");
+        $m.word(stringify!($variant));
+        $m.round($crate::rust::code!($name));
+        $m.sign("=");
+        $crate::rust::pieces!($m $($rest)*);
+    };
     ($m:ident let $($rest:tt)*) => {
         $crate::rust::pieces!(@pattern $m [] $($rest)*);
     };
@@ -240,6 +248,16 @@ mod tests {
              for _ in 0 .. 2 { (__v1 , __v2) = (__v2 , __v1) ; } while __v2 { break ; } \
              loop { let [a , _] = __v1 ; } __v1",
         );
+    }
+
+    #[test]
+    fn a_pattern_is_part_of_a_condition() {
+        let x = Variable(1);
+        let code = code! {
+            if let Some(y) = f(#x) { return y; }
+            #x
+        };
+        check(code, "if let Some (y) = f (__v1) { return y ; } __v1");
     }
 
     #[test]

@@ -74,7 +74,7 @@ mod model_onnx {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let hidden_states = entry.float("hidden_states", hidden_states);
             let attention_mask = entry.float("attention_mask", attention_mask);
-            match ops::batch::in_parts(
+            if let Some(parts) = ops::batch::in_parts(
                 &hidden_states,
                 0,
                 17,
@@ -86,8 +86,7 @@ mod model_onnx {
                         })
                 },
             ) {
-                Some(parts) => return ops::batch::joined(parts, 0),
-                None => {}
+                return ops::batch::joined(parts, 0);
             }
             let query = self.attention_self_query.forward(hidden_states.clone());
             let key = self.attention_self_key.forward(hidden_states.clone());

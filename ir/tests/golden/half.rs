@@ -80,7 +80,7 @@ mod model_onnx {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let x = entry.float("x", x);
             let z = entry.float("z", z);
-            match ops::batch::in_parts(
+            if let Some(parts) = ops::batch::in_parts(
                 &x,
                 0,
                 6,
@@ -92,23 +92,17 @@ mod model_onnx {
                         })
                 },
             ) {
-                Some(parts) => {
-                    return ModelOutput {
-                        y: ops::batch::joined(
-                            parts.iter().map(|part| part.y.clone()),
-                            0,
-                        ),
-                        wide: ops::batch::joined(
-                            parts.iter().map(|part| part.wide.clone()),
-                            0,
-                        ),
-                        infinite: ops::batch::joined(
-                            parts.iter().map(|part| part.infinite.clone()),
-                            0,
-                        ),
-                    };
-                }
-                None => {}
+                return ModelOutput {
+                    y: ops::batch::joined(parts.iter().map(|part| part.y.clone()), 0),
+                    wide: ops::batch::joined(
+                        parts.iter().map(|part| part.wide.clone()),
+                        0,
+                    ),
+                    infinite: ops::batch::joined(
+                        parts.iter().map(|part| part.infinite.clone()),
+                        0,
+                    ),
+                };
             }
             let product = self.mat_mul.forward(x);
             let infinite = ops::cast::float_to_float(product.clone(), DType::F16)

@@ -55,9 +55,13 @@ mod model_onnx {
         pub fn forward(&self, x0: Tensor<2>) -> Tensor<2> {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let x0 = entry.float("x0", x0);
-            match ops::batch::in_parts(&x0, 0, 8, |rows| self.forward(rows.of(&x0, 0))) {
-                Some(parts) => return ops::batch::joined(parts, 0),
-                None => {}
+            if let Some(parts) = ops::batch::in_parts(
+                &x0,
+                0,
+                8,
+                |rows| self.forward(rows.of(&x0, 0)),
+            ) {
+                return ops::batch::joined(parts, 0);
             }
             let x = self.block1.forward(x0);
             self.block1.forward(x)

@@ -58,14 +58,13 @@ mod model_onnx {
         pub fn forward(&self, image: Tensor<4>) -> Tensor<2> {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let image = entry.float("image", image);
-            match ops::batch::in_parts(
+            if let Some(parts) = ops::batch::in_parts(
                 &image,
                 0,
                 40,
                 |rows| self.forward(rows.of(&image, 0)),
             ) {
-                Some(parts) => return ops::batch::joined(parts, 0),
-                None => {}
+                return ops::batch::joined(parts, 0);
             }
             let [batch, _, _, _] = image.dims();
             let x = self.conv1.forward(image);

@@ -58,14 +58,13 @@ mod model_onnx {
         pub fn forward(&self, input: Tensor<4>) -> Tensor<4> {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let input = entry.float("input", input);
-            match ops::batch::in_parts(
+            if let Some(parts) = ops::batch::in_parts(
                 &input,
                 0,
                 16,
                 |rows| self.forward(rows.of(&input, 0)),
             ) {
-                Some(parts) => return ops::batch::joined(parts, 0),
-                None => {}
+                return ops::batch::joined(parts, 0);
             }
             let x = self.conv0_0.forward(input.clone());
             let x = self.conv1_0.forward(x);

@@ -78,7 +78,7 @@ mod model_onnx {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let input_ids = entry.int("input_ids", input_ids);
             let attention_mask = entry.int("attention_mask", attention_mask);
-            match ops::batch::in_parts(
+            if let Some(parts) = ops::batch::in_parts(
                 &input_ids,
                 0,
                 20,
@@ -90,19 +90,16 @@ mod model_onnx {
                         })
                 },
             ) {
-                Some(parts) => {
-                    return ModelOutput {
-                        sentence: ops::batch::joined(
-                            parts.iter().map(|part| part.sentence.clone()),
-                            0,
-                        ),
-                        tokens: ops::batch::joined(
-                            parts.iter().map(|part| part.tokens.clone()),
-                            0,
-                        ),
-                    };
-                }
-                None => {}
+                return ModelOutput {
+                    sentence: ops::batch::joined(
+                        parts.iter().map(|part| part.sentence.clone()),
+                        0,
+                    ),
+                    tokens: ops::batch::joined(
+                        parts.iter().map(|part| part.tokens.clone()),
+                        0,
+                    ),
+                };
             }
             let held = self
                 .gather

@@ -61,14 +61,13 @@ mod model_onnx {
         pub fn forward(&self, features: Tensor<4>) -> Tensor<3> {
             let mut entry = entry::Entry::new(Self::SIGNATURE);
             let features = entry.float("features", features);
-            match ops::batch::in_parts(
+            if let Some(parts) = ops::batch::in_parts(
                 &features,
                 0,
                 19,
                 |rows| self.forward(rows.of(&features, 0)),
             ) {
-                Some(parts) => return ops::batch::joined(parts, 0),
-                None => {}
+                return ops::batch::joined(parts, 0);
             }
             let [batch, _, _, _] = features.dims();
             let x = self.cv2_0_0_conv.forward(features.clone());
