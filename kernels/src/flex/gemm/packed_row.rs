@@ -15,7 +15,11 @@ use crate::flex::{
 
 /// Panels that are multiplied at once, as far as there are registers for their sums.
 const PANELS: usize = 4;
-const PANELS_OF_FEW_REGISTERS: usize = 2;
+const PANELS_OF_FEW_REGISTERS: usize = if cfg!(target_arch = "wasm32") { 3 } else { 2 };
+
+/// Number of sums of a column, between which terms alternate: few panels have too few independent sums. In WebAssembly the
+/// compiler loads the columns of all terms first, which leaves registers for one.
+const SUMS: usize = if cfg!(target_arch = "wasm32") { 1 } else { 2 };
 
 /// Number of sums of [`PANELS`] panels: two registers of the widest set each.
 const MOST: usize = PANELS * 2 * 16;
@@ -61,10 +65,7 @@ fn multiply_packed_row<'a>(
     let mut out = SliceWriter::new(out);
     while out.missing() > 0 {
         let (done, missing) = (out.len(), out.missing().div_ceil(width));
-        let count = match missing.min(most) {
-            3 => 2,
-            count => count,
-        };
+        let count = missing.min(most);
         let panels: [&[f32]; PANELS] =
             std::array::from_fn(
                 |panel| {
@@ -82,6 +83,7 @@ fn multiply_packed_row<'a>(
 fn by_count<I: Isa>(isa: I, a: &[f32], b: [&[f32]; PANELS], count: usize, sums: &mut [f32; MOST]) {
     match count {
         4 => run::<I, 4>(isa, a, b, sums),
+        3 => run::<I, 3>(isa, a, b, sums),
         2 => run::<I, 2>(isa, a, b, sums),
         _ => run::<I, 1>(isa, a, b, sums),
     }
@@ -90,37 +92,40 @@ fn by_count<I: Isa>(isa: I, a: &[f32], b: [&[f32]; PANELS], count: usize, sums: 
 /// Writes the sums of the first `P` panels.
 #[inline(always)]
 fn run<I: Isa, const P: usize>(isa: I, a: &[f32], b: [&[f32]; PANELS], out: &mut [f32; MOST]) {
-    let mut sums = [[isa.splat(0.0); 2]; P];
-    // Few panels have too few independent sums, so that terms alternate between two. The order is the same
-    // for every column: equal columns have equal sums.
-    let mut odd = [[isa.splat(0.0); 2]; P];
+    // Terms alternate in the same order for every column: equal columns have equal sums.
+    let mut sums = [[[isa.splat(0.0); 2]; P]; SUMS];
     let (line, panels) = (2 * I::LANES, std::array::from_fn::<_, P, _>(|panel| b[panel]));
-    let (pairs, rest) = a.as_chunks::<2>();
-    for (pair, lines) in pairs.iter().zip(even_rows(panels, pairs.len(), 2 * line, 2 * line)) {
-        let [even_value, odd_value] = [isa.splat(pair[0]), isa.splat(pair[1])];
+    let (several, rest) = a.as_chunks::<SUMS>();
+    for (values, lines) in several.iter().zip(even_rows(panels, several.len(), SUMS * line, SUMS * line)) {
+        let values = values.map(
+            #[inline(always)]
+            |value| isa.splat(value),
+        );
         for (panel, lines) in lines.iter().enumerate() {
             for register in 0..2 {
-                let [even_line, odd_line] = [register, register + 2].map(
+                let loaded: [I::Floats; SUMS] = std::array::from_fn(
                     #[inline(always)]
-                    |register| isa.load(&lines[register * I::LANES..]),
+                    |term| isa.load(&lines[(2 * term + register) * I::LANES..]),
                 );
-                sums[panel][register] = even_value.mul_add(even_line, sums[panel][register]);
-                odd[panel][register] = odd_value.mul_add(odd_line, odd[panel][register]);
+                for (sums, (value, loaded)) in sums.iter_mut().zip(values.into_iter().zip(loaded)) {
+                    sums[panel][register] = value.mul_add(loaded, sums[panel][register]);
+                }
             }
         }
     }
     for value in rest {
         let value = isa.splat(*value);
         for panel in 0..P {
-            let line = &panels[panel][pairs.len() * 2 * line..][..line];
-            for (register, sum) in sums[panel].iter_mut().enumerate() {
+            let line = &panels[panel][several.len() * SUMS * line..][..line];
+            for (register, sum) in sums[0][panel].iter_mut().enumerate() {
                 *sum = value.mul_add(isa.load(&line[register * I::LANES..]), *sum);
             }
         }
     }
     for panel in 0..P {
         for register in 0..2 {
-            let sum = sums[panel][register] + odd[panel][register];
+            let others = sums[1..].iter().map(|sums| sums[panel][register]);
+            let sum = others.fold(sums[0][panel][register], |sum, other| sum + other);
             sum.store(&mut out[(2 * panel + register) * I::LANES..]);
         }
     }
