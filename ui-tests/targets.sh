@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Other processors than this one: a Cortex-M4 without `std` and 64-bit Arm, both by QEMU, and a browser.
+# Other processors than this one: a Cortex-M4 without `std` and 64-bit Arm, both by QEMU, a browser, and WebAssembly in node.
 #
-#     bash ui-tests/targets.sh              # release builds, and the tests of all kernels on two Arm processors
+#     bash ui-tests/targets.sh              # release builds, and the tests of the kernels on two Arm processors and in node
 #     bash ui-tests/targets.sh --short      # the examples, in development builds, as CI does
-#     bash ui-tests/targets.sh no-std arm   # some of no-std, arm, kernels, web
+#     bash ui-tests/targets.sh no-std arm   # some of no-std, arm, kernels, simd128, web
 #
 # It takes rustup's compiler where rustup has the target, else the one of Debian, which builds the library from source:
 #
@@ -20,7 +20,7 @@ parts=()
 for argument in "$@"; do
   case $argument in
     --short) long=() ;;
-    no-std | arm | kernels | web) parts+=("$argument") ;;
+    no-std | arm | kernels | simd128 | web) parts+=("$argument") ;;
     *)
       echo "unknown argument $argument" >&2
       exit 2
@@ -29,7 +29,7 @@ for argument in "$@"; do
 done
 if [ ${#parts[@]} = 0 ]; then
   parts=(no-std arm web)
-  [ ${#long[@]} = 0 ] || parts+=(kernels)
+  [ ${#long[@]} = 0 ] || parts+=(kernels simd128)
 fi
 
 # Runs a command that compiles for target $1: with rustup's compiler where it has the library of the target, else
@@ -47,12 +47,12 @@ compile_for() {
   fi
 }
 
-# Runs cargo for target $1, with parts $2 of the library where it is built from source.
+# Runs cargo's command $3 for target $1, with parts $2 of the library where it is built from source.
 cargo_for() {
-  local target=$1 library=$2
-  shift 2
-  [ -d "$(rustc --print target-libdir --target "$target" 2>/dev/null)" ] || set -- "$@" -Z build-std="$library"
-  compile_for "$target" cargo "$@" --target "$target"
+  local target=$1 library=$2 command=$3
+  shift 3
+  [ -d "$(rustc --print target-libdir --target "$target" 2>/dev/null)" ] || set -- -Z build-std="$library" "$@"
+  compile_for "$target" cargo "$command" --target "$target" "$@"
 }
 
 size() {
@@ -85,6 +85,14 @@ for part in "${parts[@]}"; do
           cargo_for aarch64-unknown-linux-gnu std,panic_abort,panic_unwind,test test -p onnx-embed-kernels --lib \
           --config profile.dev.package.gemm-f16.opt-level=3
       done
+      ;;
+    simd128)
+      # A panic ends a program for WebAssembly, and there are no threads: tests of both are left out, with those of sizes
+      # above 32 bits.
+      CARGO_TARGET_WASM32_WASIP1_RUNNER="node --no-warnings $root/ui-tests/bench/wasm.mjs" \
+        RUSTFLAGS='-C target-feature=+simd128 -A arithmetic_overflow' \
+        cargo_for wasm32-wasip1 std,panic_abort,test test -p onnx-embed-kernels --lib -- flex:: \
+        --skip flex::memory --skip flex::threads
       ;;
     web)
       how=(--dev --device flex)
