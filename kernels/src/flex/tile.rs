@@ -81,21 +81,21 @@ pub trait Epilogue<I: Isa, S: Accumulator<I>>: Copy {
     type Element: Copy;
 
     /// Writes all output columns of a tile.
-    fn write<'a, const REGISTERS: usize>(
+    fn write<'a, const REGISTERS: usize, const WHOLE: bool>(
         self,
         isa: I,
-        sums: TileSums<'_, S, REGISTERS>,
+        sums: TileSums<'_, S, REGISTERS, WHOLE>,
         out: Unwritten<'a, Self::Element>,
     ) -> Written<'a, Self::Element>;
 }
 
-/// Accumulators of a tile.
+/// Accumulators of a tile, all of which are results if it is whole.
 #[derive(Clone, Copy)]
-pub struct TileSums<'a, S, const REGISTERS: usize> {
+pub struct TileSums<'a, S, const REGISTERS: usize, const WHOLE: bool> {
     rows: usize,
     /// The lanes of all registers of the first row, then those of the next one.
     sums: &'a [S],
-    /// The lanes of each register that are output columns.
+    /// The lanes of each register that are output columns, unless the tile is whole.
     masks: [LaneMask; REGISTERS],
 }
 
@@ -230,11 +230,11 @@ impl<M, E> Tile<M, E> {
         let rows = self.rows;
         // Code of its own for whole registers has no masks.
         if self.columns == (1 << (REGISTERS * I::LANES)) - 1 {
-            let masks = [LaneMask::first(I::LANES); REGISTERS];
-            self.epilogue.write(isa, TileSums { rows, sums, masks }, out)
+            let masks = [LaneMask::new(0); REGISTERS];
+            self.epilogue.write(isa, TileSums::<_, _, true> { rows, sums, masks }, out)
         } else {
             let masks = self.masks::<I, REGISTERS>();
-            self.epilogue.write(isa, TileSums { rows, sums, masks }, out)
+            self.epilogue.write(isa, TileSums::<_, _, false> { rows, sums, masks }, out)
         }
     }
 
@@ -250,7 +250,7 @@ impl<M, E> Tile<M, E> {
     }
 }
 
-impl<S, const REGISTERS: usize> TileSums<'_, S, REGISTERS> {
+impl<S, const REGISTERS: usize, const WHOLE: bool> TileSums<'_, S, REGISTERS, WHOLE> {
     /// Writes `elements_per_column` elements for each output column. `write` converts the columns of one register.
     #[inline(always)]
     pub fn write<'a, I: Isa, T: Copy>(
@@ -272,6 +272,7 @@ impl<S, const REGISTERS: usize> TileSums<'_, S, REGISTERS> {
                 let mut out = SliceWriter::new(out);
                 let mut at = TilePosition { row, lane: 0, column: 0 };
                 for mask in self.masks {
+                    let mask = if WHOLE { LaneMask::first(I::LANES) } else { mask };
                     let register = S::load(isa, &sums[at.lane..]);
                     out.write(
                         mask.count() * elements_per_column,

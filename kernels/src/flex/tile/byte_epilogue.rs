@@ -123,10 +123,10 @@ impl<I: Isa> Epilogue<I, i32> for ByteEpilogue<'_> {
     type Element = u8;
 
     #[inline(always)]
-    fn write<'a, const REGISTERS: usize>(
+    fn write<'a, const REGISTERS: usize, const WHOLE: bool>(
         self,
         isa: I,
-        sums: TileSums<'_, i32, REGISTERS>,
+        sums: TileSums<'_, i32, REGISTERS, WHOLE>,
         out: Unwritten<'a, u8>,
     ) -> Written<'a, u8> {
         // The compiler knows the conversion in each of these calls: their loops have no branches for the others.
@@ -149,10 +149,10 @@ impl<I: Isa> Epilogue<I, i32> for ByteEpilogue<'_> {
 
 impl ByteEpilogue<'_> {
     #[inline(always)]
-    fn write_tile<'a, I: Isa, const REGISTERS: usize>(
+    fn write_tile<'a, I: Isa, const REGISTERS: usize, const WHOLE: bool>(
         self,
         isa: I,
-        sums: TileSums<'_, i32, REGISTERS>,
+        sums: TileSums<'_, i32, REGISTERS, WHOLE>,
         out: Unwritten<'a, u8>,
     ) -> Written<'a, u8> {
         sums.write(

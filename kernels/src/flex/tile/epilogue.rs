@@ -106,10 +106,10 @@ impl<I: Isa> Epilogue<I, f32> for FloatEpilogue<'_> {
     type Element = f32;
 
     #[inline(always)]
-    fn write<'a, const REGISTERS: usize>(
+    fn write<'a, const REGISTERS: usize, const WHOLE: bool>(
         self,
         isa: I,
-        sums: TileSums<'_, f32, REGISTERS>,
+        sums: TileSums<'_, f32, REGISTERS, WHOLE>,
         out: Unwritten<'a>,
     ) -> Written<'a> {
         sums.write(
