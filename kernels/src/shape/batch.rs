@@ -9,7 +9,8 @@ use burn::tensor::{Tensor, kind::Basic};
 
 use crate::shape::stack;
 
-/// Larger batches are computed as a whole. The compiler takes ranges of rows up to it for all rows (`rows` in `ir`).
+/// Larger batches are computed as a whole: for the compiler, a slice that ends at this row or later has all rows
+/// (`ir/src/rows.rs`).
 #[cfg(feature = "flex")]
 const MAX_ROWS: usize = 1 << 29;
 
