@@ -6,7 +6,8 @@ use crate::dim::{Atom, Dim, Symbol};
 use crate::graph::{Node, Value, ValueId, Values};
 use crate::types::{Known, TensorType, Type};
 
-/// Larger batches are computed as a whole (`in_parts` of the kernels). Exporters write such an end for all rows.
+/// A slice that ends at this row or later has all rows, because larger batches are computed as a whole
+/// (`kernels/src/shape/batch.rs`). Exporters write such ends.
 const MAX_ROWS: i64 = 1 << 29;
 
 /// View of an operator on the rows of its node's inputs.
