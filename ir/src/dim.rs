@@ -137,6 +137,11 @@ impl Dim {
         self.larger(&self.neg()?)
     }
 
+    /// Returns the product of several sizes, `None` if it overflows or grows too large.
+    pub fn product<'d>(sizes: impl IntoIterator<Item = &'d Dim>) -> Option<Dim> {
+        sizes.into_iter().try_fold(Dim::from(1), |product, size| product.mul(size))
+    }
+
     /// Returns the product, `None` if it overflows or grows too large.
     pub fn mul(&self, other: &Dim) -> Option<Dim> {
         let mut product = Dim::default();

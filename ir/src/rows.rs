@@ -166,19 +166,4 @@ impl Rows<'_> {
             |input| self.broadcasts(input, axis, rank) && (self.inputs() == 1 || is_aligned(input));
         (0..self.inputs()).all(broadcasts).then(|| vec![axis; self.node.outputs.len()])
     }
-
-    /// Returns the axis of the rows after their order of elements was kept and their sizes changed.
-    pub fn reshaped(&self) -> Option<Vec<usize>> {
-        if !self.is_fixed(1) {
-            return None;
-        }
-        let (from, to) = (self.tensor(0)?, self.output(0)?);
-        let (axis, new) = (self.axis(0)?, self.axis_of_output()?);
-        let product = |dims: &[Dim]| dims.iter().try_fold(Dim::from(1), |product, dim| product.mul(dim));
-        let parts = |tensor: &TensorType, axis: usize| {
-            let (before, after) = tensor.shape.split_at_checked(axis)?;
-            Some((product(before)?, product(after.get(1..)?)?))
-        };
-        (parts(from, axis)? == parts(to, new)?).then(|| vec![new])
-    }
 }

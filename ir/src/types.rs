@@ -86,7 +86,7 @@ impl TensorType {
 
     /// Returns the number of elements as a size.
     pub fn elements(&self) -> Option<Dim> {
-        self.shape.iter().try_fold(Dim::from(1), |count, dim| count.mul(dim))
+        Dim::product(&self.shape)
     }
 }
 

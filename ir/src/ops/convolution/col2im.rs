@@ -45,17 +45,14 @@ impl Operator for Col2Im {
             }
         };
         let window = self.0.resolve(axes, cx.numbers(2).or_else(|| Some(vec![1; axes])))?;
-        let taps = cx.ints(2).and_then(|block| {
-            let mut block = block.iter();
-            block.try_fold(Dim::from(1), |product, size| product.mul(size))
-        });
+        let taps = cx.ints(2).and_then(|block| Dim::product(&block));
         let rows = x.shape.get(1).cloned().unwrap_or_default();
         if let Some(taps) = taps.as_ref().and_then(Dim::number) {
             sizes::multiple(("the input", &rows, "rows"), (taps, "block elements"))?;
         }
         if let (Some(sizes), Some(_)) = (cx.ints(1), cx.numbers(2)) {
             let positions = window.positions(&sizes).unwrap_or_default();
-            let blocks = positions.iter().try_fold(Dim::from(1), |count, along| count.mul(along));
+            let blocks = Dim::product(&positions);
             if let (Some(columns), Some(blocks)) = (x.shape.get(2), blocks.filter(|_| !positions.is_empty()))
             {
                 sizes::equal(("the input", columns, "columns"), ("the image", &blocks, "blocks"))?;

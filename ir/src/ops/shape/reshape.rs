@@ -16,7 +16,7 @@ use crate::ops::axes::axis;
 use crate::ops::{Operator, Row, row};
 use crate::rows::Rows;
 use crate::rust::{Code, code};
-use crate::types::Known;
+use crate::types::{Known, TensorType};
 use sizes::{flatten, squeeze, to, unsqueeze};
 
 pub const ROWS: &[Row] = &[
@@ -189,7 +189,17 @@ impl Operator for Reshape {
     }
 
     fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
-        rows.reshaped()
+        if !rows.is_fixed(1) {
+            return None;
+        }
+        let (from, to) = (rows.tensor(0)?, rows.output(0)?);
+        let (at, new) = (rows.axis(0)?, rows.axis_of_output()?);
+        // The order of elements stays: rows stay if as many elements are before and within each.
+        let counts = |tensor: &TensorType, axis: usize| {
+            let (before, after) = tensor.shape.split_at_checked(axis)?;
+            Some([Dim::product(before)?, Dim::product(after.get(1..)?)?])
+        };
+        (counts(from, at)? == counts(to, new)?).then(|| vec![new])
     }
 }
 

@@ -115,7 +115,7 @@ fn sum(ints: &[&Dim]) -> Option<Dim> {
 }
 
 fn product(ints: &[&Dim]) -> Option<Dim> {
-    ints.iter().try_fold(Dim::from(1), |product, dim| product.mul(dim))
+    Dim::product(ints.iter().copied())
 }
 
 /// Returns the mean of integers, truncated toward zero.

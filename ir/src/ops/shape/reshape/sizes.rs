@@ -39,7 +39,7 @@ pub(super) fn to(
         (0..shape.len()).filter(|&at| shape.get(at).is_some_and(|dim| dim.is(-1))).collect();
     match open.as_slice() {
         [] => {
-            let total = shape.iter().try_fold(Dim::from(1), |count, dim| count.mul(dim));
+            let total = Dim::product(&shape);
             if let (Some(have), Some(want)) = (x.count(), total.and_then(|total| total.fixed()))
                 && have != want
             {
@@ -65,8 +65,7 @@ pub(super) fn to(
                     None => others.push(dim.clone()),
                 }
             }
-            let all = |dims: &[Dim]| dims.iter().try_fold(Dim::from(1), |count, dim| count.mul(dim));
-            let counts = all(&elements).zip(all(&others));
+            let counts = Dim::product(&elements).zip(Dim::product(&others));
             if let Some((elements, others)) = &counts
                 && let (Some(have), Some(each @ 1..)) = (elements.number(), others.number())
                 && have.checked_rem(each) != Some(0)
@@ -89,9 +88,8 @@ pub(super) fn to(
 
 pub(super) fn flatten(cx: &mut Infer<'_>, x: &TensorType, at: i64) -> Result<Shape, Problem> {
     let (outer, inner) = x.shape.split_at(split_at(at, x.rank())?);
-    let product = |dims: &[Dim]| dims.iter().try_fold(Dim::from(1), |count, dim| count.mul(dim));
-    let outer = cx.dim_or_fresh(product(outer), "flatten");
-    let inner = cx.dim_or_fresh(product(inner), "flatten");
+    let outer = cx.dim_or_fresh(Dim::product(outer), "flatten");
+    let inner = cx.dim_or_fresh(Dim::product(inner), "flatten");
     Ok(vec![outer, inner])
 }
 

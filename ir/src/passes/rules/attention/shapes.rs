@@ -8,14 +8,13 @@ pub fn regrouped(sizes: &[Dim], from: &[Dim], to: &[Dim]) -> Option<Vec<Dim>> {
     if from.is_empty() && to.is_empty() {
         return Some(Vec::new());
     }
-    let product = |dims: &[Dim]| dims.iter().try_fold(Dim::from(1), |all, dim| all.mul(dim));
     // The fewest axes of both whose numbers of elements are equal.
     let most = from.len().max(to.len());
     let mut ways = (2..=most.saturating_mul(2)).flat_map(|both| (1..both).map(move |a| (a, both - a)));
     ways.find_map(|(a, b)| {
         let (group, rest) = from.split_at_checked(a)?;
         let (target, others) = to.split_at_checked(b)?;
-        if product(group)? != product(target)? {
+        if Dim::product(group)? != Dim::product(target)? {
             return None;
         }
         let (own, more) = sizes.split_at_checked(a)?;
