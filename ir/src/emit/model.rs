@@ -16,11 +16,10 @@ use super::{
     split, trace, tree, weights,
 };
 use crate::diagnostics::Diagnostics;
-use crate::graph::ValueId;
-use crate::inspect::rows::{self, IndependentRows};
+use crate::graph::{Graph, ValueId};
 use crate::model::Model;
 use crate::options::{Options, Weights};
-use crate::rust::{Code, CodeNode, code};
+use crate::rust::{Code, code};
 use crate::types::Type;
 
 /// Returns the module and the `use` of its items.
@@ -60,9 +59,9 @@ fn written(
     let mut source = Source { layer: &mut root, cx: &mut cx, loading: false };
     let statements = split::split(nodes, &body.inputs, &body.outputs, &mut source, diagnostics);
     let described = Described { item, input: &takes, output: &returns, inputs: &inputs, outputs: &outputs };
-    let rows = if options.trace { None } else { rows::independent(&model.graph) };
+    let divided = (!options.trace).then_some(&model.graph);
     let Forward { body: forward, async_body, is_async, result } =
-        forward(&statements, &described, rows.as_ref(), &mut root, &mut cx, diagnostics)
+        forward(&statements, &described, divided, &mut root, &mut cx, diagnostics)
             .limited(options.memory_limit);
     let name = Code::foreign(item.name.to_token_stream());
     let runtime = Code::foreign(item.runtime.clone());
@@ -227,10 +226,11 @@ impl Forward {
     }
 }
 
+/// Returns the functions that run a model, which compute batches of the graph `divided` in parts.
 fn forward(
     statements: &[Statement],
     described: &Described<'_>,
-    rows: Option<&IndependentRows>,
+    divided: Option<&Graph>,
     root: &mut Layer,
     cx: &mut Context<'_>,
     diagnostics: &mut Diagnostics,
@@ -243,14 +243,10 @@ fn forward(
             Vec::new()
         }
     };
-    let (result, ty) = match (outputs, results.as_slice()) {
-        ([only], [result]) => (result.clone(), only.rust.clone()),
-        _ => {
-            let fields = outputs.iter().zip(&results).map(|(port, result)| {
-                Code::from(CodeNode::Entry(port.ident.to_string().into(), result.clone()))
-            });
-            (code!(#output { #(#fields),* }), code!(#output))
-        }
+    let result = signature::joined(output, outputs, &results);
+    let ty = match (outputs, results.as_slice()) {
+        ([only], [_]) => only.rust.clone(),
+        _ => code!(#output),
     };
     let named: Vec<_> = inputs.iter().map(|port| (port.id, port.ident.to_string())).collect();
     // A single output is the value of the last expression, without a variable.
@@ -269,8 +265,8 @@ fn forward(
     let device = body.device.then(|| code!(let device = &#device;));
     let async_body = async_form(&code, root, &cx.structs);
     let is_async = async_body.is_some();
-    let rows = rows.filter(|_| !is_async && super::rows::are_tensors(outputs));
-    let rows = rows.and_then(|rows| super::rows::statement(rows, inputs, outputs, [input, output]));
+    let divided = divided.filter(|_| !is_async);
+    let parts = divided.and_then(|graph| super::rows::statement(graph, described));
     let async_body = match async_body {
         Some(async_body) => code!(#entry #device #async_body),
         None => {
@@ -278,7 +274,7 @@ fn forward(
             code!(self.forward(#passed))
         }
     };
-    Forward { body: code!(#entry #rows #device #code), async_body, is_async, result: ty }
+    Forward { body: code!(#entry #parts #device #code), async_body, is_async, result: ty }
 }
 
 /// Returns the device of the model, which its first tensor determines.

@@ -1,71 +1,43 @@
 //! Large batches in parts, if the rows of a model are independent.
 
-use proc_macro2::{Ident, Literal};
+use proc_macro2::Literal;
 
-use super::signature::Port;
-use crate::inspect::rows::IndependentRows;
-use crate::rust::{Code, CodeNode, code};
-use crate::types::Type;
+use super::described::Described;
+use super::signature::{self, Port};
+use crate::graph::Graph;
+use crate::inspect::rows;
+use crate::rust::{Code, code};
 
-/// Returns a statement that computes a large batch in parts and returns. `structures` are the structs of several inputs and
-/// outputs.
-pub fn statement(
-    rows: &IndependentRows,
-    inputs: &[Port],
-    outputs: &[Port],
-    structures: [&Ident; 2],
-) -> Option<Code> {
-    let axis = |axis: usize| Literal::usize_unsuffixed(axis);
-    let axes = || inputs.iter().zip(&rows.inputs);
-    if !inputs.iter().all(Port::is_device) {
+/// Returns a statement that computes a large batch in parts and returns.
+pub fn statement(graph: &Graph, described: &Described<'_>) -> Option<Code> {
+    let Described { input, output, inputs, outputs, .. } = *described;
+    if !inputs.iter().chain(outputs).all(Port::is_device) {
         return None;
     }
-    let (first, of_first) = axes().find_map(|(port, axis)| Some((port, (*axis)?)))?;
-    let first_name = &first.ident;
+    let rows = rows::independent(graph)?;
+    let axis = |axis: usize| Literal::usize_unsuffixed(axis);
+    let axes = || inputs.iter().zip(&rows.inputs);
+    let (first, of_first) = axes().find_map(|(port, axis)| Some((&port.ident, (*axis)?)))?;
     let arguments = axes().map(|(port, at)| {
         let name = &port.ident;
-        match at {
-            Some(at) => {
-                let at = axis(*at);
-                code!(rows.of(&#name, #at))
-            }
+        match at.map(axis) {
+            Some(at) => code!(rows.of(&#name, #at)),
             None => code!(#name.clone()),
         }
     });
-    let arguments: Vec<Code> = arguments.collect();
-    let [input, output] = structures;
-    let argument = match arguments.as_slice() {
-        [only] => only.clone(),
-        _ => {
-            let fields = inputs.iter().zip(&arguments);
-            let fields = fields
-                .map(|(port, part)| Code::from(CodeNode::Entry(port.ident.to_string().into(), part.clone())));
-            code!(#input { #(#fields),* })
+    let argument = signature::joined(input, inputs, &arguments.collect::<Vec<_>>());
+    let results = outputs.iter().zip(&rows.outputs).map(|(port, at)| {
+        let (name, at) = (&port.ident, axis(*at));
+        match outputs {
+            [_] => code!(ops::batch::joined(parts, #at)),
+            _ => code!(ops::batch::joined(parts.iter().map(|part| part.#name.clone()), #at)),
         }
-    };
-    let result = match (outputs, rows.outputs.as_slice()) {
-        ([_], [at]) => {
-            let at = axis(*at);
-            code!(ops::batch::joined(parts, #at))
-        }
-        _ => {
-            let fields = outputs.iter().zip(&rows.outputs).map(|(port, at)| {
-                let (name, at) = (&port.ident, axis(*at));
-                let joined = code!(ops::batch::joined(parts.iter().map(|part| part.#name.clone()), #at));
-                Code::from(CodeNode::Entry(port.ident.to_string().into(), joined))
-            });
-            code!(#output { #(#fields),* })
-        }
-    };
+    });
+    let result = signature::joined(output, outputs, &results.collect::<Vec<_>>());
     let (of_first, bytes) = (axis(of_first), Literal::u32_unsuffixed(rows.bytes_per_element));
     Some(code! {
-        if let Some(parts) = ops::batch::in_parts(&#first_name, #of_first, #bytes, |rows| self.forward(#argument)) {
+        if let Some(parts) = ops::batch::in_parts(&#first, #of_first, #bytes, |rows| self.forward(#argument)) {
             return #result;
         }
     })
-}
-
-/// Returns `true` if the outputs are tensors of the device.
-pub fn are_tensors(outputs: &[Port]) -> bool {
-    outputs.iter().all(|port| matches!(port.ty, Type::Tensor(_)) && port.is_device())
 }

@@ -9,7 +9,7 @@ use super::{Context, element_type, host_element, rust_type};
 use crate::diagnostics::plain;
 use crate::dtype::{DType, ElementClass};
 use crate::graph::ValueId;
-use crate::rust::{Code, code};
+use crate::rust::{Code, CodeNode, code};
 use crate::types::{Placement, Type};
 
 /// An input or output of the typed `forward`.
@@ -76,6 +76,17 @@ impl Port {
         let tensor = self.ty.as_tensor();
         tensor.is_some_and(|tensor| tensor.dtype != DType::String)
     }
+}
+
+/// Returns a value for each port: in a struct of this name, unless there is exactly one.
+pub fn joined(structure: &Ident, ports: &[Port], values: &[Code]) -> Code {
+    if let ([_], [only]) = (ports, values) {
+        return only.clone();
+    }
+    let fields = ports.iter().zip(values);
+    let fields =
+        fields.map(|(port, value)| Code::from(CodeNode::Entry(port.ident.to_string().into(), value.clone())));
+    code!(#structure { #(#fields),* })
 }
 
 /// Variables of `forward`, whose names inputs must not have.

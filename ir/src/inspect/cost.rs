@@ -108,7 +108,7 @@ pub fn at_one(dim: &Dim) -> Option<u64> {
 }
 
 /// Returns a size with every name replaced by a number. Returns `None` if it is negative or too large.
-pub fn at(dim: &Dim, size: &impl Fn(&Symbol) -> i64) -> Option<u64> {
+fn at(dim: &Dim, size: &impl Fn(&Symbol) -> i64) -> Option<u64> {
     u64::try_from(signed(dim, size)?).ok()
 }
 
@@ -143,7 +143,12 @@ fn signed(dim: &Dim, size: &impl Fn(&Symbol) -> i64) -> Option<i64> {
 }
 
 fn elements(tensor: &TensorType) -> Option<u64> {
-    let sizes: Option<Vec<u64>> = tensor.shape.iter().map(at_one).collect();
+    elements_at(tensor, &|_| 1)
+}
+
+/// Returns the number of elements with every name replaced by a number.
+pub fn elements_at(tensor: &TensorType, size: &impl Fn(&Symbol) -> i64) -> Option<u64> {
+    let sizes: Option<Vec<u64>> = tensor.shape.iter().map(|dim| at(dim, size)).collect();
     product(&sizes?)
 }
 

@@ -9,7 +9,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use super::cost::at;
+use super::cost::elements_at;
 use crate::dim::{Dim, Symbol};
 use crate::graph::Graph;
 use crate::ops;
@@ -35,6 +35,9 @@ pub struct IndependentRows {
 
 /// Returns the axes of the rows, if the rows are independent.
 pub fn independent(graph: &Graph) -> Option<IndependentRows> {
+    if graph.training {
+        return None;
+    }
     let mut tried: Vec<Symbol> = Vec::new();
     for &id in &graph.body.inputs {
         let shape = tensor(&graph.values, id).map(|tensor| tensor.shape.as_slice()).unwrap_or_default();
@@ -44,9 +47,6 @@ pub fn independent(graph: &Graph) -> Option<IndependentRows> {
                 tried.push(name.clone());
             }
         }
-    }
-    if graph.training {
-        return None;
     }
     tried.iter().find_map(|number| with(graph, number))
 }
@@ -64,8 +64,8 @@ fn with(graph: &Graph, number: &Symbol) -> Option<IndependentRows> {
     }
     let mut bytes_per_row = 0;
     for node in &graph.body.nodes {
-        let used = || node.outputs.iter().flatten();
-        if used().all(|&id| values[id].known.peek().is_some()) {
+        let results = || node.outputs.iter().flatten();
+        if results().all(|&id| values[id].known.peek().is_some()) {
             continue;
         }
         if !node.blocks.is_empty() || !node.operator.is_pure() {
@@ -73,7 +73,7 @@ fn with(graph: &Graph, number: &Symbol) -> Option<IndependentRows> {
         }
         let reads = || node.inputs.iter().flatten();
         if reads().all(|id| !axes.contains_key(id) && is_whole(&values[*id], number)) {
-            if used().any(|&id| !is_whole(&values[id], number)) {
+            if results().any(|&id| !is_whole(&values[id], number)) {
                 return None;
             }
             continue;
@@ -90,7 +90,7 @@ fn with(graph: &Graph, number: &Symbol) -> Option<IndependentRows> {
                 axes.insert(id, axis);
             }
         }
-        let of_rows = reads().chain(used()).filter(|id| axes.contains_key(id));
+        let of_rows = reads().chain(results()).filter(|id| axes.contains_key(id));
         let mut bytes = of_rows.map(|&id| tensor(values, id).and_then(|tensor| bytes_of_row(tensor, number)));
         bytes_per_row = bytes.try_fold(0u64, |sum, bytes| sum.checked_add(bytes?))?.max(bytes_per_row);
     }
@@ -106,9 +106,7 @@ fn with(graph: &Graph, number: &Symbol) -> Option<IndependentRows> {
 
 /// Returns the estimated number of elements of a row.
 fn elements_of_row(tensor: &TensorType, number: &Symbol) -> Option<u64> {
-    let size = |name: &Symbol| if name == number { 1 } else { TYPICAL_SIZE };
-    let mut sizes = tensor.shape.iter().map(|dim| at(dim, &size));
-    sizes.try_fold(1u64, |elements, size| elements.checked_mul(size?))
+    elements_at(tensor, &|name| if name == number { 1 } else { TYPICAL_SIZE })
 }
 
 /// Returns the estimated bytes of a row.
