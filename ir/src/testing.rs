@@ -8,6 +8,15 @@ use crate::emit::Item;
 use crate::options::Options;
 use crate::print;
 
+/// Returns the file of a model in ONNX's text syntax.
+#[track_caller]
+pub fn file(text: &str) -> Vec<u8> {
+    match crate::text::model(text) {
+        Ok(model) => model.encode_to_vec(),
+        Err(error) => panic!("{text}: {error}"),
+    }
+}
+
 /// Compares the graph or the problems of a model in ONNX's text syntax with the expected text. A text without a header
 /// has opset 21.
 #[track_caller]
@@ -17,10 +26,7 @@ pub fn check(text: &str, expected: Expect) {
     } else {
         format!("<ir_version: 10, opset_import: [\"\": 21]> {text}")
     };
-    let model = match crate::text::model(&text) {
-        Ok(model) => model.encode_to_vec(),
-        Err(error) => panic!("{error}"),
-    };
+    let model = file(&text);
     // Rules are tested on their own.
     let options = Options { simplify: false, ..Options::default() };
     let shown = match crate::load_bytes(model.into(), &options) {
@@ -46,11 +52,7 @@ pub fn named(graphs: &[&str], expected: Expect) {
     let mut shown = String::new();
     for graph in graphs {
         let text = format!("<ir_version: 10, opset_import: {opsets}> g {graph}");
-        let model = match crate::text::model(&text) {
-            Ok(model) => model.encode_to_vec(),
-            Err(error) => panic!("{graph}: {error}"),
-        };
-        let model = crate::load_bytes(model.into(), &options);
+        let model = crate::load_bytes(file(&text).into(), &options);
         let code = match model.and_then(|model| crate::code(&model, &item, &options)) {
             Ok(code) => code.to_string(),
             Err(problems) => panic!("{graph}: {}", problems.report("model")),
@@ -75,11 +77,7 @@ pub fn problems(graphs: &[&str], expected: Expect) {
         } else {
             format!("<ir_version: 10, opset_import: {opsets}> g {graph}")
         };
-        let model = match crate::text::model(&text) {
-            Ok(model) => model.encode_to_vec(),
-            Err(error) => panic!("{graph}: {error}"),
-        };
-        let found = match crate::load_bytes(model.into(), &Options::default()) {
+        let found = match crate::load_bytes(file(&text).into(), &Options::default()) {
             Ok(_) => "fine".to_owned(),
             Err(problems) => problems.messages().join("; "),
         };

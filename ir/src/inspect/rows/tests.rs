@@ -1,8 +1,8 @@
 use expect_test::{Expect, expect};
-use prost::Message;
 
 use super::*;
 use crate::options::Options;
+use crate::testing::file;
 
 /// Checks the axes of the rows of each graph, a line for each.
 #[track_caller]
@@ -11,11 +11,7 @@ fn check(graphs: &[&str], expected: Expect) {
     let mut shown = String::new();
     for graph in graphs {
         let text = format!("<ir_version: 10, opset_import: {opsets}> g {graph}");
-        let model = match crate::text::model(&text) {
-            Ok(model) => model.encode_to_vec(),
-            Err(error) => panic!("{graph}: {error}"),
-        };
-        let model = match crate::load_bytes(model.into(), &Options::default()) {
+        let model = match crate::load_bytes(file(&text).into(), &Options::default()) {
             Ok(model) => model,
             Err(problems) => panic!("{graph}: {}", problems.report("model")),
         };
