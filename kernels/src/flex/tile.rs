@@ -89,7 +89,7 @@ pub trait Epilogue<I: Isa, S: Accumulator<I>>: Copy {
     ) -> Written<'a, Self::Element>;
 }
 
-/// Accumulators of a tile, all of which are results if it is whole.
+/// Accumulators of a tile. If it is `WHOLE`, all columns of its registers are output columns.
 #[derive(Clone, Copy)]
 pub struct TileSums<'a, S, const REGISTERS: usize, const WHOLE: bool> {
     rows: usize,
