@@ -124,7 +124,7 @@ thresholds! {
     /// Maximum number of floats of the transformed input of a band of squares, and of the sums of a panel of output channels.
     max_squares_len = 176 << 10, "floats", Convolutions;
     /// Share of the estimated time of direct sums below which a convolution is computed by squares of output pixels.
-    winograd_percent = 85, "percent", Convolutions;
+    winograd_percent = 85, "percent" up to 100, Convolutions;
 
     /// Maximum number of output channels of an input channel of a depthwise convolution. With more, a matrix
     /// product reads the input once.
