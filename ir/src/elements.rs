@@ -8,12 +8,27 @@ use crate::types::Known;
 use crate::weight::Weight;
 
 /// Known elements of a value. Reading them consults the constants of the file from which they were computed: the code
-/// depends on the values of these constants.
+/// depends on the values of these constants. Copies share the elements.
 #[derive(Clone, Debug, Default)]
 pub struct Elements {
-    known: Option<Known>,
+    known: Option<Rc<Held>>,
     source: Option<Source>,
 }
+
+/// Elements, and the room that they take.
+#[derive(Debug)]
+struct Held {
+    known: Known,
+    bytes: usize,
+    room: Room,
+}
+
+/// Number of bytes that further elements of a graph may take. A small file can compute elements without end.
+#[derive(Clone, Debug)]
+struct Room(Rc<Cell<usize>>);
+
+/// Number of bytes that all known elements of a graph may take, except those that only the graph contains.
+const ROOM: usize = 24 << 20;
 
 /// The constants of the file from which known elements were computed.
 #[derive(Clone, Debug)]
@@ -28,6 +43,7 @@ pub struct Sources(Rc<Table>);
 
 #[derive(Clone, Debug, Default)]
 struct Table {
+    room: Room,
     entries: RefCell<Vec<Entry>>,
     /// Indices of constants by file and offset of their first byte.
     constants: RefCell<BTreeMap<(usize, usize), usize>>,
@@ -43,8 +59,10 @@ struct Entry {
 }
 
 impl Elements {
-    pub fn new(known: Known, source: Option<Source>) -> Self {
-        Elements { known: Some(known), source }
+    /// Returns elements of which there is no other copy, whether there is room for them or not.
+    pub fn only(known: Known, source: Option<Source>) -> Self {
+        let held = Held { known, bytes: 0, room: Room::default() };
+        Elements { known: Some(Rc::new(held)), source }
     }
 
     /// Returns the elements and consults their constants, because code depends on them.
@@ -52,13 +70,13 @@ impl Elements {
         if let (Some(_), Some(source)) = (&self.known, &self.source) {
             source.consult();
         }
-        self.known.as_ref()
+        self.peek()
     }
 
     /// Returns the elements without consulting their constants. For printing, or if the caller calls [`Elements::read`]
     /// as soon as code depends on them.
     pub fn peek(&self) -> Option<&Known> {
-        self.known.as_ref()
+        self.known.as_deref().map(|held| &held.known)
     }
 
     /// Returns the source of the elements, if they depend on constants of the file.
@@ -85,14 +103,27 @@ impl Elements {
 /// Elements that do not depend on constants of the file.
 impl From<Known> for Elements {
     fn from(known: Known) -> Self {
-        Elements::new(known, None)
+        Elements::only(known, None)
+    }
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Room(Rc::new(Cell::new(ROOM)))
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let Room(left) = &self.room;
+        left.set(left.get() + self.bytes);
     }
 }
 
 /// Compares elements, not their sources.
 impl PartialEq for Elements {
     fn eq(&self, other: &Self) -> bool {
-        self.known == other.known
+        self.peek() == other.peek()
     }
 }
 
@@ -125,8 +156,18 @@ impl Sources {
             let at = *constants.entry(start).or_insert_with(|| self.push(Vec::new()));
             self.source(at)
         });
-        match weight.known() {
-            Some(known) => Elements::new(known, source),
+        weight.known().map(|known| self.elements(known, source)).unwrap_or_default()
+    }
+
+    /// Returns elements, or none if the graph has no room for them.
+    pub fn elements(&self, known: Known, source: Option<Source>) -> Elements {
+        let bytes = known.bytes();
+        let room = self.0.room.clone();
+        match room.0.get().checked_sub(bytes) {
+            Some(left) => {
+                room.0.set(left);
+                Elements { known: Some(Rc::new(Held { known, bytes, room })), source }
+            }
             None => Elements::default(),
         }
     }
@@ -203,7 +244,7 @@ mod tests {
         let [a, b, c] = [0, 1, 2].map(constant);
         let read: Vec<Source> =
             [&a, &b].iter().filter_map(|source| sources.constant(source).source().cloned()).collect();
-        let sum = Elements::new(Known::Bools(vec![true]), sources.joined(&read));
+        let sum = sources.elements(Known::Bools(vec![true]), sources.joined(&read));
         let _ = sources.constant(&c);
         sum.peek();
         assert!(!sources.is_consulted(&a));
@@ -221,5 +262,18 @@ mod tests {
         sources.constant(&b).read();
         sources.forget(consulted);
         assert_eq!([&a, &b].map(|source| sources.is_consulted(source)), [true, false]);
+    }
+
+    #[test]
+    fn elements_without_end_find_no_room() {
+        let sources = Sources::default();
+        let large = || sources.elements(Known::Bools(vec![true; ROOM / 2]), None);
+        let (first, second) = (large(), large());
+        assert!(first.is_some() && second.is_some() && large().is_none());
+        let copy = first.clone();
+        drop(first);
+        assert!(large().is_none());
+        drop(copy);
+        assert!(large().is_some());
     }
 }

@@ -213,19 +213,35 @@ impl Infer<'_> {
     /// Sets the known elements of an output, if there are at most [`LARGEST_KNOWN`] and their number fits the type.
     pub fn output_known(&mut self, output: usize, known: impl Into<Option<Known>>) {
         if let Some(known) = known.into().filter(|known| known.len() <= LARGEST_KNOWN) {
-            self.output_written(output, known);
+            let source = self.sources();
+            let elements = self.values.sources().elements(known, source);
+            self.output_elements(output, elements);
         }
+    }
+
+    /// Returns known elements for a fact, if the graph has room for them.
+    pub fn elements(&self, known: Option<Known>) -> Elements {
+        known.map(|known| self.values.sources().elements(known, None)).unwrap_or_default()
     }
 
     /// Sets the known elements like [`Infer::output_known`], for any number: they are stored nowhere else.
     pub fn output_written(&mut self, output: usize, known: Known) {
-        let Some(id) = self.node.output(output) else {
+        self.output_elements(output, Elements::only(known, self.sources()));
+    }
+
+    /// Returns the sources of the elements that were read.
+    fn sources(&self) -> Option<Source> {
+        self.values.sources().joined(&self.folded.borrow())
+    }
+
+    fn output_elements(&mut self, output: usize, elements: Elements) {
+        let (Some(id), Some(known)) = (self.node.output(output), elements.peek()) else {
             return;
         };
         let tensor = self.values[id].ty.as_ref().and_then(Type::as_tensor);
         let fits = tensor.is_some_and(|tensor| {
             let kinds = matches!(
-                (&known, tensor.dtype.kind()),
+                (known, tensor.dtype.kind()),
                 (Known::Ints(_), ElementClass::Int)
                     | (Known::Floats(_), ElementClass::Float)
                     | (Known::Bools(_), ElementClass::Bool)
@@ -234,8 +250,7 @@ impl Infer<'_> {
             kinds && tensor.count() == Some(known.len())
         });
         if fits {
-            let source = self.values.sources().joined(&self.folded.borrow());
-            self.values[id].known = Elements::new(known, source);
+            self.values[id].known = elements;
         }
     }
 

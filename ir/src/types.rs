@@ -52,7 +52,15 @@ pub enum Placement {
 /// Maximum number of axes of a tensor.
 pub const MAX_AXES: usize = 1024;
 /// Maximum number of elements of a tensor, more than any memory can store.
-const MAX_ELEMENTS: i64 = 1 << 48;
+pub const MAX_ELEMENTS: u64 = 1 << 48;
+
+/// Maximum number of bytes of known strings that are computed from others.
+const MAX_KNOWN_TEXT: usize = 1 << 20;
+
+/// Returns the number of bytes of all strings.
+fn texts(strings: &[String]) -> usize {
+    strings.iter().map(String::len).sum()
+}
 
 impl TensorType {
     pub fn new(dtype: DType, shape: Shape) -> Self {
@@ -81,7 +89,7 @@ impl TensorType {
             ..0 => None,
             _ => product.checked_mul(size.max(1)),
         });
-        product.is_some_and(|product| product <= MAX_ELEMENTS)
+        product.is_some_and(|product| product.unsigned_abs() <= MAX_ELEMENTS)
     }
 
     /// Returns the number of elements as a size.
@@ -115,6 +123,16 @@ impl Known {
 
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Returns the number of bytes that the elements take, without the terms of symbolic sizes.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Known::Ints(values) => size_of_val(values.as_slice()),
+            Known::Floats(values) => size_of_val(values.as_slice()),
+            Known::Bools(values) => values.len(),
+            Known::Strings(values) => size_of_val(values.as_slice()) + texts(values),
+        }
     }
 
     /// Returns `true` if all elements are known at compile time.
@@ -152,7 +170,7 @@ impl Known {
         }
     }
 
-    /// Returns the elements at these indices, `None` if one is out of bounds.
+    /// Returns the elements at these indices, `None` if one is out of bounds or strings would be too long.
     pub fn pick(&self, positions: &[usize]) -> Option<Known> {
         fn at<T: Clone>(values: &[T], positions: &[usize]) -> Option<Vec<T>> {
             positions.iter().map(|&at| values.get(at).cloned()).collect()
@@ -161,11 +179,15 @@ impl Known {
             Known::Ints(values) => Known::Ints(at(values, positions)?),
             Known::Floats(values) => Known::Floats(at(values, positions)?),
             Known::Bools(values) => Known::Bools(at(values, positions)?),
-            Known::Strings(values) => Known::Strings(at(values, positions)?),
+            Known::Strings(values) => {
+                let picked = positions.iter().map(|&at| values.get(at));
+                let long = picked.map(|text| text.map_or(0, String::len)).fold(0, usize::saturating_add);
+                (long <= MAX_KNOWN_TEXT).then(|| at(values, positions)).flatten().map(Known::Strings)?
+            }
         })
     }
 
-    /// Returns these elements followed by `others`, `None` if their types differ.
+    /// Returns these elements followed by `others`, `None` if their types differ or strings would be too long.
     pub fn followed_by(self, others: Known) -> Option<Known> {
         fn joined<T>(mut values: Vec<T>, others: Vec<T>) -> Vec<T> {
             values.extend(others);
@@ -175,7 +197,11 @@ impl Known {
             (Known::Ints(a), Known::Ints(b)) => Some(Known::Ints(joined(a, b))),
             (Known::Floats(a), Known::Floats(b)) => Some(Known::Floats(joined(a, b))),
             (Known::Bools(a), Known::Bools(b)) => Some(Known::Bools(joined(a, b))),
-            (Known::Strings(a), Known::Strings(b)) => Some(Known::Strings(joined(a, b))),
+            (Known::Strings(a), Known::Strings(b))
+                if texts(&a).saturating_add(texts(&b)) <= MAX_KNOWN_TEXT =>
+            {
+                Some(Known::Strings(joined(a, b)))
+            }
             _ => None,
         }
     }

@@ -30,6 +30,7 @@ pub const ROWS: &[Row] = &[
     row("inputs, own sizes", |count| inputs(count, |at| format!("n{at}"), false)),
     row("inputs, one size", |count| inputs(count, |_| "N".to_owned(), false)),
     row("inputs, one size, summed", |count| inputs(count, |_| "N".to_owned(), true)),
+    row("known numbers", known_numbers),
     row("fan-out", fan_out),
     row("sums, one after another", sums),
     row("steps on one weight", hoisted),
@@ -82,6 +83,19 @@ fn chained(count: usize, names: fn(usize) -> String) -> GraphProto {
 
 fn chain(count: usize) -> ModelProto {
     model(chained(count, t))
+}
+
+/// 4,096 numbers of which the compiler knows each, and of their negatives.
+fn known_numbers(count: usize) -> ModelProto {
+    let text = "<ir_version: 10, opset_import: [\"\": 21]> g () => (int64[4096] y)
+        <int64[1] one = {1}, int64[1] sizes = {4096}> { t0 = Expand (one, sizes) y = Identity (last) }";
+    let mut model = onnx_embed_ir::text::model(text).unwrap();
+    let graph = model.graph.as_mut().unwrap();
+    let last = graph.node.pop();
+    graph.node.extend((0..count).map(|at| node("Neg", &[t(at)], &[t(at + 1)])));
+    graph.node.extend(last);
+    graph.node[count + 1].input = vec![t(count)];
+    model
 }
 
 fn long_names(count: usize) -> ModelProto {

@@ -54,7 +54,7 @@ pub fn widen(
     }
     if fact.weight != next.weight || known.as_ref() != fact.known.peek() {
         changed |= fact.known.is_some() || fact.weight.is_some();
-        fact.known = known.map(Elements::from).unwrap_or_default();
+        fact.known = cx.elements(known);
         fact.weight = None;
     }
     Ok(changed)

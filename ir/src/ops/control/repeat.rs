@@ -8,7 +8,6 @@ use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
 use crate::dtype::DType;
-use crate::elements::Elements;
 use crate::emit::{Emit, whole};
 use crate::graph::{Block, Flow, Iterations};
 use crate::infer::{Fact, Infer};
@@ -97,7 +96,7 @@ impl Operator for Loop {
             }
             let known = fact.known.read().zip(number.name());
             let known = known.and_then(|(known, i)| counter::after(known, i, iterations.as_ref()));
-            fact.known = known.map(Elements::from).unwrap_or_default();
+            fact.known = cx.elements(known);
             cx.output_fact(at, if never { initial } else { fact });
         }
         let iterations = cx.dim_or_fresh(iterations, "iterations");
