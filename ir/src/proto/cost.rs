@@ -9,7 +9,7 @@ use prost::encoding::{WireType, decode_key, decode_varint};
 
 use super::{
     AttributeProto, Dimension, FunctionProto, GraphProto, NodeProto, OperatorSetIdProto, SparseTensorProto,
-    StringStringEntryProto, TensorProto, TypeProto, ValueInfoProto,
+    StringStringEntryProto, TensorProto, TypeProto, ValueInfoProto, list::Run,
 };
 
 /// Memory and nodes that reading would require.
@@ -92,15 +92,43 @@ fn walk(mut rest: &[u8], kind: MessageKind, depth: usize, cost: &mut Cost) -> Op
                     Field::Slice(size) => cost.bytes += size,
                     // Numbers end in a byte without its highest bit.
                     Field::Numbers => {
-                        cost.bytes += 8 * inner.iter().filter(|byte| **byte < 128).count();
+                        let count = inner.iter().filter(|byte| **byte < 128).count();
+                        cost.bytes += 8 * count + size_of::<Run>();
                     }
                     Field::Other => {}
                 }
             }
-            WireType::StartGroup | WireType::EndGroup => return None,
+            // No message of ONNX has a group.
+            WireType::StartGroup => skip_group(&mut rest, tag, depth)?,
+            WireType::EndGroup => return None,
         }
     }
     Some(())
+}
+
+/// Skips the fields of a group up to its end, as the decoder does.
+fn skip_group(rest: &mut &[u8], group: u32, depth: usize) -> Option<()> {
+    if depth > MAX_MESSAGE_DEPTH {
+        return None;
+    }
+    loop {
+        let (tag, wire) = decode_key(rest).ok()?;
+        let length = match wire {
+            WireType::Varint => {
+                decode_varint(rest).ok()?;
+                0
+            }
+            WireType::SixtyFourBit => 8,
+            WireType::ThirtyTwoBit => 4,
+            WireType::LengthDelimited => usize::try_from(decode_varint(rest).ok()?).ok()?,
+            WireType::StartGroup => {
+                skip_group(rest, tag, depth + 1)?;
+                0
+            }
+            WireType::EndGroup => return (tag == group).then_some(()),
+        };
+        *rest = rest.get(length..)?;
+    }
 }
 
 const TEXT: Field = Field::Slice(size_of::<String>() + 16);
@@ -153,6 +181,7 @@ impl MessageKind {
             (MessageKind::Tensors, 2) => MessageKind::Shape,
             (MessageKind::Shape, 1) => MessageKind::Dimension,
             (MessageKind::Node, 1 | 2) | (MessageKind::Function, 4..=6) => return TEXT,
+            (MessageKind::Attribute, 7) => return Field::Slice(size_of::<Run>()),
             (MessageKind::Attribute, 9) | (MessageKind::Tensor, 4..=7 | 10 | 11) => return BYTES,
             (MessageKind::Attribute, 8) | (MessageKind::Tensor, 1) | (MessageKind::Sparse, 3) => {
                 return Field::Numbers;
@@ -165,6 +194,8 @@ impl MessageKind {
 
 #[cfg(test)]
 mod tests {
+    use prost::Message;
+
     use super::*;
 
     #[test]
@@ -175,6 +206,27 @@ mod tests {
         let expected = size_of::<GraphProto>() + 2 * size_of::<NodeProto>();
         assert_eq!(found.bytes, expected + size_of::<TensorProto>());
         assert_eq!(found.nodes, 2);
+    }
+
+    #[test]
+    fn groups_are_skipped_as_the_decoder_does() {
+        let graph = [0x3a, 6, 0x0a, 0, 0x0a, 0, 0x2a, 0];
+        let nodes = |group: &[u8]| cost(&[group, &graph].concat()).nodes;
+        assert_eq!(nodes(&[0x9b, 6, 0x9c, 6]), 2);
+        // A number, eight and four bytes, text, and another group.
+        assert_eq!(
+            nodes(
+                &[&[0x9b, 6, 8, 1, 9], &[0; 8][..], &[13], &[0; 4], &[18, 1, 7, 0x13, 0x14, 0x9c, 6]]
+                    .concat()
+            ),
+            2
+        );
+        // The end of another group, and no end.
+        assert_eq!(nodes(&[0x9b, 6, 0x14]), 0);
+        assert_eq!(nodes(&[0x9b, 6]), 0);
+        let decoded = |group: &[u8]| super::super::ModelProto::decode(&*[group, &graph].concat());
+        assert_eq!(decoded(&[0x9b, 6, 0x9c, 6]).unwrap().graph.unwrap().node.len(), 2);
+        assert!(decoded(&[0x9b, 6, 0x14]).is_err());
     }
 
     #[test]

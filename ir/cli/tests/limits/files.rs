@@ -106,6 +106,19 @@ fn texts() -> Vec<(&'static str, String)> {
         ("loops_nested_deep", nested_loops(23)),
         ("scans_nested", nested_scans(20)),
         ("loops_shifting", shifting_loops(4, 12)),
+        ("strings_repeated", {
+            let long = "x".repeat(100_000);
+            format!(
+                "g () => (string[k] y, string[m] z) <string[1] s = {{\"{long}\"}}, int64[1] n = {{4096}}> {{
+                    y = Expand (s, n)
+                    z = Tile (s, n)
+                }}"
+            )
+        }),
+        ("classes_of_characters", {
+            let pattern = format!("(?i){}", r"\\PL".repeat(250));
+            format!("g (string[2] x) => (bool[2] y) {{ y = RegexFullMatch <pattern = \"{pattern}\"> (x) }}")
+        }),
         ("sizes_of_one_name", {
             let inputs = (0..60).map(|at| format!("float[N] x{at}"));
             let inputs = inputs.collect::<Vec<_>>().join(", ");
@@ -239,6 +252,10 @@ fn empty_messages() -> Vec<(String, Vec<u8>)> {
             let file = [&head[..], &field(7, &graph)].concat();
             files.push((format!("empty_{name}_{size}"), file));
         }
+        // The decoder skips a group, and so must what counts messages.
+        let nodes = [0x0a, 0].repeat(count);
+        let file = [&[0x9b, 6, 0x9c, 6][..], &head, &field(7, &nodes)].concat();
+        files.push((format!("empty_nodes_after_group_{size}"), file));
         let functions = [0xca, 0x01, 0].repeat(count);
         let file = [&head[..], &functions, &field(7, &[])].concat();
         files.push((format!("empty_functions_{size}"), file));
