@@ -6,8 +6,22 @@ use regex_syntax::{Error, Parser};
 
 use crate::diagnostics::Problem;
 
+/// Maximum number of bytes of an expression.
+const LONGEST: usize = 16 << 10;
+/// Maximum number of classes of Unicode: the three bytes of one can stand for hundreds of ranges of characters.
+const MOST_CLASSES: usize = 256;
+
 /// Converts the expression to the syntax of the crate `regex`, if it is valid there.
 pub fn regular(pattern: &str) -> Result<String, Problem> {
+    let classes = [r"\p", r"\P"].map(|class| pattern.matches(class).count()).iter().sum();
+    for (what, found, most) in
+        [("bytes", pattern.len(), LONGEST), ("classes of Unicode", classes, MOST_CLASSES)]
+    {
+        if found > most {
+            let message = format!("the regular expression has {found} {what}, at most {most} are supported");
+            return Err(Problem::new(message));
+        }
+    }
     let found = translated(pattern);
     let reason = match Parser::new().parse(&found) {
         Ok(_) => return Ok(found),
@@ -218,7 +232,20 @@ mod tests {
 
     #[test]
     fn nests_end_somewhere() {
-        let deep = format!("{}{}", "(?:".repeat(100_000), ")".repeat(100_000));
+        let deep = format!("{}{}", "(?:".repeat(4000), ")".repeat(4000));
         assert!(regular(&deep).is_err());
+    }
+
+    #[test]
+    fn long_expressions_are_refused() {
+        let problem = |pattern: &str| regular(pattern).unwrap_err().to_string();
+        assert_eq!(
+            problem(&"a".repeat(20_000)),
+            "the regular expression has 20000 bytes, at most 16384 are supported"
+        );
+        let expected = "the regular expression has 300 classes of Unicode, at most 256 are supported";
+        assert_eq!(problem(&r"\pL\PL".repeat(150)), expected);
+        let harmless = "{".repeat(LONGEST);
+        assert!(regular(&harmless).is_ok());
     }
 }
