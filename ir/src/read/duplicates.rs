@@ -80,6 +80,12 @@ impl Check {
     /// Checks a graph inside `depth` others. Its values may hide theirs.
     fn graph(&mut self, graph: &GraphProto, depth: usize) {
         let mut named = Named::new();
+        for (what, values) in [("input", &graph.input), ("output", &graph.output)] {
+            if let Some(at) = values.iter().position(|value| value.name.is_empty()) {
+                let name = &graph.name;
+                self.refuse(format!("{what} {at} of graph `{name}` has no name"));
+            }
+        }
         for input in graph.input.iter().filter(|input| !input.name.is_empty()) {
             if named.insert(&input.name, Giver::Input).is_some() {
                 let name = &input.name;
