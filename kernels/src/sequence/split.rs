@@ -11,8 +11,9 @@ use crate::{ensure, shape::slice::split_to_vec};
 /// If their sum is not the size of the axis, or one is negative.
 #[track_caller]
 pub fn parts<const D: usize, K: Basic>(x: Tensor<D, K>, axis: usize, sizes: &[i64]) -> Vec<Tensor<D, K>> {
-    let (total, size) = (sizes.iter().sum::<i64>(), x.dims()[axis]);
-    let fits = total == size as i64 && sizes.iter().all(|&size| size >= 0);
+    let size = x.dims()[axis];
+    let total = sizes.iter().try_fold(0i64, |total, &size| total.checked_add(size));
+    let fits = total == Some(size as i64) && sizes.iter().all(|&size| size >= 0);
     ensure!(fits, "expected non-negative split sizes with a sum of {size}, found {sizes:?}");
     let sizes: Vec<usize> = sizes.iter().map(|&size| size as usize).collect();
     split_to_vec(x, axis, &sizes)
@@ -40,6 +41,7 @@ pub fn unbind<const D: usize, const E: usize, K: Basic>(x: Tensor<D, K>, axis: u
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::attempt::attempt;
     use crate::testing::{float, int, same};
 
     #[test]
@@ -62,6 +64,15 @@ mod tests {
         let [first, _, last] = unbind::<2, 1, _>(x, 0).try_into().unwrap();
         same(first, [1i64, 4]);
         same(last, [3i64, 6]);
+    }
+
+    #[test]
+    fn sizes_that_contradict_the_axis_are_refused() {
+        for sizes in [&[1, 2][..], &[3, -1], &[i64::MAX, i64::MAX], &[i64::MIN, -1]] {
+            let failed = attempt(|| parts(float::<1>([1f32, 2.0]), 0, sizes)).unwrap_err();
+            let expected = format!("expected non-negative split sizes with a sum of 2, found {sizes:?}");
+            assert_eq!(failed.reason, expected);
+        }
     }
 
     #[test]
