@@ -181,6 +181,11 @@ impl Operator for StringNormalizer {
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
         let (words, sensitive) = (&self.stop_words, self.sensitive);
+        if let [rows, _] = cx.tensor_type(0)?.shape.as_slice()
+            && rows.number().is_none()
+        {
+            cx.may_fail();
+        }
         let (x, case) = (cx.host(0)?, format_ident!("{}", self.case));
         Ok(code!(host::string_normalizer(#x, &[#(#words),*], #sensitive, host::Case::#case)))
     }

@@ -8,7 +8,7 @@ mod tokens;
 use super::{texts, zip};
 use crate::Array;
 use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
-use onnx_embed_kernels::sizes::elements;
+use onnx_embed_kernels::{fault::fail, sizes::elements};
 
 pub use cast::{parse, parse_number, print};
 pub use hash::murmur_hash_3;
@@ -57,12 +57,20 @@ pub fn string_split(x: &Array<String>, delimiter: &str, most: Option<usize>) -> 
 ///
 /// If no strings remain, the result is one empty string. If `sensitive`, the comparison with stop words is
 /// case-sensitive.
+///
+/// # Panics
+/// If the strings have more rows than one, or none.
 pub fn string_normalizer(
     x: &Array<String>,
     stop_words: &[&str],
     sensitive: bool,
     case: Case,
 ) -> Array<String> {
+    if let &[rows, columns] = x.shape()
+        && rows != 1
+    {
+        fail(format_args!("expected strings of shape [C] or [1, C], found [{rows}, {columns}]"));
+    }
     let compared = match (sensitive, case) {
         (true, _) => Case::Keep,
         (false, Case::Keep) => Case::Lower,
@@ -116,6 +124,8 @@ fn words(text: &str, most: usize) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
+    use onnx_embed_kernels::attempt::attempt;
+
     use super::*;
 
     fn texts<const N: usize>(texts: [&str; N]) -> Array<String> {
@@ -171,6 +181,11 @@ mod tests {
         assert_eq!(lower.data(), ["then", "ä"]);
         let upper = string_normalizer(&x, &["the"], true, Case::Upper);
         assert_eq!(upper.data(), ["THE", "THEN", "Ä"]);
+        for rows in [0, 2] {
+            let x = Array::new([rows, 1], vec![String::new(); rows]);
+            let failed = attempt(|| string_normalizer(&x, &[], true, Case::Keep)).unwrap_err();
+            assert_eq!(failed.reason, format!("expected strings of shape [C] or [1, C], found [{rows}, 1]"));
+        }
     }
 
     #[test]
