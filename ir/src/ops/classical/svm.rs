@@ -255,6 +255,7 @@ impl Operator for Classifier {
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
+    use prost::Message;
 
     use crate::testing::check;
 
@@ -329,5 +330,31 @@ mod tests {
 
                   model: IR version 9, ai.onnx 21, ai.onnx.ml 3"#]],
         );
+    }
+
+    #[test]
+    fn wrong_numbers_of_vectors_are_refused() {
+        let problem = |counts: &str, vectors: &str| {
+            let attributes = format!(
+                r#"kernel_type = "RBF", kernel_params = [0.5, 0.0, 3.0], vectors_per_class = {counts},
+                support_vectors = {vectors}, coefficients = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], rho = [0.1, 0.2, 0.3],
+                classlabels_ints = [1, 2, 3]"#
+            );
+            let model = crate::text::model(&model("SVMClassifier", &attributes)).unwrap();
+            let loaded = crate::load_bytes(model.encode_to_vec().into(), &Default::default());
+            loaded.map(drop).unwrap_err().messages().join("; ")
+        };
+        let six = "[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]";
+        let problems = [
+            problem("[1, -1, 1]", six),
+            problem("[9223372036854775807, 9223372036854775807, 3]", six),
+            problem("[1, 1, 1]", "[1.0, 2.0, 3.0, 4.0, 5.0]"),
+            problem("[1, 1]", six),
+        ];
+        expect![[r#"
+            `vectors_per_class` contains a negative or too large number, expected the number of support vectors of each class
+            `vectors_per_class` contains a negative or too large number, expected the number of support vectors of each class
+            `support_vectors` has 5 elements, expected a multiple of 3
+            `vectors_per_class` has 2 elements, expected 3"#]].assert_eq(&problems.join("\n"));
     }
 }
