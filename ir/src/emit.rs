@@ -36,6 +36,7 @@ mod rust_type;
 mod scalar;
 mod shared_weights;
 mod signature;
+mod signed;
 mod size;
 mod split;
 mod stored;

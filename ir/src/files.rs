@@ -3,6 +3,7 @@
 mod external;
 mod list;
 mod missing;
+pub mod signed;
 mod sparse;
 
 use std::cell::RefCell;
@@ -15,11 +16,11 @@ use bytes::Bytes;
 use crate::diagnostics::{Problem, Topic, counted};
 use crate::dtype::{DType, ElementClass};
 use crate::proto::{DataLocation, TensorProto};
-use crate::types::MAX_AXES;
+use crate::types::{MAX_AXES, MAX_ELEMENTS};
 use crate::weight::{ByteRange, Encoding, Weight};
-use missing::shown;
+use signed::Key;
 
-pub use missing::{distance, no_file};
+pub use missing::{distance, no_file, shown};
 
 /// Maximum number of elements that are counted here. Those of larger constants are counted when their bytes are hashed.
 const CHECKED: usize = 2048;
@@ -34,22 +35,28 @@ pub struct Files {
     indices: RefCell<BTreeMap<PathBuf, usize>>,
     /// Path of the model, if it is a file.
     model: Option<PathBuf>,
+    /// Key of the signatures that the files must have.
+    key: Option<Key>,
 }
 
 impl Files {
-    /// Maps the model file.
-    pub fn open(path: &Path) -> Result<Self, Problem> {
+    /// Maps the model file. If there is a key, this file and those that it names must be signed.
+    pub fn open(path: &Path, key: Option<Key>) -> Result<Self, Problem> {
         if !path.is_file() {
             return Err(no_file(&[path.to_owned()]));
         }
         let bytes =
             map(path).map_err(|error| Problem::new(format!("cannot read {}: {error}", shown(path))))?;
+        if let Some(key) = &key {
+            key.check(path, &bytes)?;
+        }
         let name = path.file_name().map(PathBuf::from).unwrap_or_default();
         Ok(Files {
             folder: Some(path.parent().unwrap_or(Path::new("")).to_owned()),
             open: RefCell::new(vec![(name, bytes)]),
             indices: RefCell::default(),
             model: path.canonicalize().ok(),
+            key,
         })
     }
 
@@ -60,6 +67,7 @@ impl Files {
             open: RefCell::new(vec![(PathBuf::new(), bytes)]),
             indices: RefCell::default(),
             model: None,
+            key: None,
         }
     }
 
@@ -95,7 +103,7 @@ impl Files {
         let sizes = sizes(tensor)?;
         let count = sizes.iter().try_fold(1usize, |n, &size| n.checked_mul(size));
         let bytes = count.and_then(|count| dtype.bytes(count));
-        let (Some(count), Some(length)) = (count, bytes) else {
+        let (Some(count), Some(length)) = (count, bytes.filter(|_| fits(&sizes))) else {
             let what = format!("constant `{name}`");
             return Err(match dtype.kind() {
                 ElementClass::String => Problem::expected(what, "a string tensor", "numbers or booleans"),
@@ -149,10 +157,30 @@ impl Files {
         dtype: DType,
         length: usize,
     ) -> Result<(Encoding, Vec<ByteRange>), Problem> {
+        let name = &tensor.name;
         if tensor.data_location == DataLocation::External as i32 {
             let external = self.external(tensor, length);
             let part = external.map_err(|problem| problem.about(Topic::ExternalData))?;
             return Ok((Encoding::Raw, vec![part]));
+        }
+        if tensor.data_location != DataLocation::Default as i32 {
+            let number = tensor.data_location;
+            return Err(
+                Problem::new(format!("constant `{name}` has the unknown `data_location` {number}")).damaged()
+            );
+        }
+        let typed = [
+            &tensor.float_data,
+            &tensor.double_data,
+            &tensor.int32_data,
+            &tensor.int64_data,
+            &tensor.uint64_data,
+        ];
+        if tensor.raw_data.is_some() && typed.iter().any(|chunks| !chunks.is_empty()) {
+            return Err(Problem::new(format!(
+                "constant `{name}` has elements in `raw_data` and in another field"
+            ))
+            .damaged());
         }
         if let Some(raw) = &tensor.raw_data {
             return Ok((Encoding::Raw, vec![self.part(raw)?]));
@@ -186,6 +214,12 @@ impl Files {
     }
 }
 
+/// Returns `true` if a computer could store a tensor of these sizes, with 1 in place of 0: arithmetic on them is then safe.
+fn fits(sizes: &[usize]) -> bool {
+    let product = sizes.iter().try_fold(1usize, |product, &size| product.checked_mul(size.max(1)));
+    product.is_some_and(|product| product as u64 <= MAX_ELEMENTS)
+}
+
 fn sizes(tensor: &TensorProto) -> Result<Vec<usize>, Problem> {
     if tensor.dims.len() > MAX_AXES {
         let message = format!("constant `{}` has more than {MAX_AXES} axes", tensor.name);
@@ -202,6 +236,18 @@ fn sizes(tensor: &TensorProto) -> Result<Vec<usize>, Problem> {
 /// Maps a whole file.
 fn map(path: &Path) -> std::io::Result<Bytes> {
     whole(&open_file(path, true)?)
+}
+
+/// Maximum number of bytes of a key or a signature.
+const SHORT: u64 = 4096;
+
+/// Reads a text file that must be short.
+pub fn read_short(path: &Path) -> std::io::Result<String> {
+    use std::io::Read;
+
+    let mut text = String::new();
+    open_file(path, true)?.take(SHORT).read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// Opens a regular file, not a pipe or a device. A link is an error unless links may be followed.
@@ -249,7 +295,13 @@ mod tests {
 
     #[test]
     fn a_size_that_overflows_is_a_problem() {
-        let tensor = TensorProto { data_type: 1, dims: vec![i64::MAX, i64::MAX], ..TensorProto::default() };
-        assert!(Files::memory(Bytes::new()).weight(&tensor).is_err());
+        for dims in [vec![i64::MAX, i64::MAX], vec![1, 0, i64::MAX], vec![0, 1 << 49]] {
+            let tensor = TensorProto { data_type: 1, dims, ..TensorProto::default() };
+            let problem = Files::memory(Bytes::new()).weight(&tensor).unwrap_err().to_string();
+            assert!(problem.contains("does not fit in memory"), "{problem}");
+        }
+        let tensor = TensorProto { data_type: 1, dims: vec![-1], ..TensorProto::default() };
+        let problem = Files::memory(Bytes::new()).weight(&tensor).unwrap_err().to_string();
+        assert!(problem.starts_with("constant `` has negative size -1"), "{problem}");
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::dtype::DType;
+use crate::files::signed::Key;
 
 /// Arguments of `onnx_model!`.
 #[derive(Clone, Debug)]
@@ -26,6 +27,8 @@ pub struct Options {
     pub trace: bool,
     /// Maximum size of a tensor whose sizes depend on data or inputs, in bytes. The program may set another limit.
     pub memory_limit: Option<u64>,
+    /// Key of the signatures that the files of the model must have.
+    pub signature: Option<Key>,
 }
 
 impl Default for Options {
@@ -42,6 +45,7 @@ impl Default for Options {
             outputs: Outputs::default(),
             trace: false,
             memory_limit: None,
+            signature: None,
         }
     }
 }

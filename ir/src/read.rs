@@ -30,7 +30,7 @@ use bytes::Bytes;
 
 use crate::attributes::{self, Attributes, NamedAttribute};
 use crate::diagnostics::{Diagnostics, Problem, Site};
-use crate::files::Files;
+use crate::files::{Files, signed};
 use crate::graph::{Block, Graph, Node, Value, ValueId, Values};
 use crate::model::Facts;
 use crate::names::Names;
@@ -73,11 +73,16 @@ struct Reader<'a> {
 
 /// Reads the model at `path`.
 pub fn read(path: &Path, options: &Options) -> Result<Untyped, Diagnostics> {
-    read_files(Files::open(path)?, options)
+    read_files(Files::open(path, options.signature.clone())?, options)
 }
 
-/// Reads a model from memory.
+/// Reads a model from memory, where it has no signature.
 pub fn read_bytes(bytes: Bytes, options: &Options) -> Result<Untyped, Diagnostics> {
+    if options.signature.is_some() {
+        return Err(Problem::new("signatures are supported only for .onnx files")
+            .choice(signed::OPTION)
+            .into());
+    }
     read_files(Files::memory(bytes), options)
 }
 

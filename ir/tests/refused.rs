@@ -128,6 +128,39 @@ fn damaged_messages_are_refused() {
         }),
     );
     check("no type", model(add), &initializer(|tensor| tensor.data_type = 0));
+    for (what, number) in [("a type after the last", 99), ("a type before the first", -1)] {
+        let change = |model: &mut ModelProto| model.graph.as_mut().unwrap().initializer[0].data_type = number;
+        check(what, model(add), &change);
+    }
+    check("a location after the last", model(add), &initializer(|tensor| tensor.data_location = 7));
+    let stored = |data_type, size, raw: &'static [u8]| {
+        move |model: &mut ModelProto| {
+            let tensor = &mut model.graph.as_mut().unwrap().initializer[0];
+            (tensor.data_type, tensor.dims) = (data_type, vec![size]);
+            (tensor.float_data, tensor.raw_data) = (Vec::new(), Some(raw.into()));
+        }
+    };
+    check("three of int4 in three bytes", model(add), &stored(22, 3, &[0; 3]));
+    check("five of uint2 in one byte", model(add), &stored(25, 5, &[0]));
+    check("three of float4e2m1 in one byte", model(add), &stored(23, 3, &[0]));
+    check("a string in raw bytes", model(add), &stored(8, 1, b"a"));
+    check(
+        "elements in two fields",
+        model(add),
+        &initializer(|tensor| tensor.float_data = vec![vec![0; 4].into()]),
+    );
+    check(
+        "elements in the field of another type",
+        model(add),
+        &initializer(|tensor| (tensor.raw_data, tensor.int32_data) = (None, vec![vec![1].into()])),
+    );
+    check("an attribute of a type after the last", model(leaky), &attribute(Some(99)));
+    check("an input without a name", model(leaky), &|model| {
+        model.graph.as_mut().unwrap().input[0].name.clear();
+    });
+    check("an output without a name", model(leaky), &|model| {
+        model.graph.as_mut().unwrap().output[0].name.clear();
+    });
     expect![[r#"
         attribute without a type: attribute `alpha` has no type
         attribute of no type: attribute `alpha` has no type
@@ -136,6 +169,18 @@ fn damaged_messages_are_refused() {
         two elements of one, raw: constant `w` has 8 bytes, expected 4
         two elements of one: constant `w` does not contain the 1 element of its shape
         no type: constant `w` has unknown element type 0
+        a type after the last: constant `w` has unknown element type 99
+        a type before the first: constant `w` has unknown element type -1
+        a location after the last: constant `w` has the unknown `data_location` 7
+        three of int4 in three bytes: constant `w` has 3 bytes, expected 2
+        five of uint2 in one byte: constant `w` has 1 byte, expected 2
+        three of float4e2m1 in one byte: constant `w` has 1 byte, expected 2
+        a string in raw bytes: the number of strings of constant `w` is 0, which does not match shape [1]
+        elements in two fields: constant `w` has elements in `raw_data` and in another field
+        elements in the field of another type: constant `w` has 0 bytes, expected 4
+        an attribute of a type after the last: attribute `alpha` has no valid value of type float
+        an input without a name: input 0 of graph `g` has no name; no node produces the input `x`
+        an output without a name: output 0 of graph `g` has no name; no node produces the output ``
     "#]]
     .assert_eq(&shown);
 }

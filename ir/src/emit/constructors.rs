@@ -17,6 +17,17 @@ pub fn constructors(model: &Model, options: &Options) -> Code {
         Weights::File => Code::default(),
     };
     let from_bytes = match files {
+        _ if options.signature.is_some() => code! {
+            /// Creates the model with the weights of other files with the same graph: the model, then its external
+            /// data, then the signature of each of these files.
+            ///
+            /// # Errors
+            ///
+            /// If the bytes are not files with the same graph, or are not signed with the key of the model.
+            pub fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
+                <Self as OnnxModel>::from_bytes(files, device)
+            }
+        },
         1 => code! {
             /// Creates the model with the weights of another file with the same graph.
             ///

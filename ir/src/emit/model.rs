@@ -13,7 +13,7 @@ use super::item::Item;
 use super::signature::{self, Port};
 use super::{
     Context, Layer, Source, constructors, embedded, imports, metadata, parameters, run, shared_weights,
-    split, trace, tree, weights,
+    signed, split, trace, tree, weights,
 };
 use crate::diagnostics::Diagnostics;
 use crate::graph::{Graph, ValueId};
@@ -92,6 +92,7 @@ fn written(
     let passed = passed(&inputs);
     let run = run::functions(&inputs, &outputs, &takes, &device(&root), is_async);
     let metadata = metadata::constants(&model.facts);
+    let key = signed::constant(options);
     let signature = signature::signature(&inputs, &outputs);
     let traced = trace::item(&name, &cx);
     diagnostics.extend(std::mem::take(&mut cx.problems));
@@ -102,6 +103,7 @@ fn written(
         Weights::Embed => embedded::embedded(&model.files, folder),
         Weights::File => weights::watched(&model.files, folder),
     };
+    let signatures = signed::watched(&model.files, folder, options);
     let items = code! {
         #structures
 
@@ -162,6 +164,8 @@ fn written(
 
             #metadata
 
+            #key
+
             #note
             const PARAMETERS: &'static [Parameter] = #parameters;
 
@@ -185,6 +189,8 @@ fn written(
         #table
 
         #embedded
+
+        #signatures
     };
     let imports = imports::of(&items, &runtime);
     let inner = chosen.module();

@@ -19,6 +19,12 @@ impl Files {
             let found = tensor.external_data.iter().find(|entry| entry.key == key);
             found.map(|entry| entry.value.as_str())
         };
+        for (at, own) in tensor.external_data.iter().enumerate() {
+            if tensor.external_data.iter().take(at).any(|other| other.key == own.key) {
+                let message = format!("external constant `{name}` has `{}` twice", own.key);
+                return Err(Problem::new(message).inconsistent());
+            }
+        }
         let Some(location) = entry("location").filter(|location| !location.is_empty()) else {
             return Err(
                 Problem::missing(format_args!("`location` of external constant `{name}`")).inconsistent()
@@ -102,6 +108,9 @@ impl Files {
             return Err(Problem::new(message).help("compile again"));
         }
         let bytes = whole(&file).map_err(missing)?;
+        if let Some(key) = &self.key {
+            key.check(&path, &bytes)?;
+        }
         let mut open = self.open.borrow_mut();
         let at = open.len();
         open.push((relative.to_owned(), bytes.clone()));
@@ -146,12 +155,19 @@ mod tests {
     #[test]
     fn external_data_never_leaves_the_folder() {
         let files = Files { folder: Some(std::env::temp_dir()), ..Files::memory(Bytes::new()) };
-        for location in ["/etc/passwd", "../x", "a/../../x"] {
+        for location in ["/etc/passwd", "../x", "a/../../x", "a/../x"] {
             let problem = files.weight(&external(location)).unwrap_err();
             assert!(problem.to_string().contains("outside"), "{location}");
         }
         let problem = files.weight(&external("")).unwrap_err();
         assert_eq!(problem.to_string(), "`location` of external constant `w` is missing");
+        let problem = files.weight(&external("w.bin\0")).unwrap_err();
+        assert!(problem.to_string().starts_with("cannot read external data"), "{problem}");
+        #[cfg(windows)]
+        for location in [r"C:\x", "C:x", r"\\host\share\x"] {
+            let problem = files.weight(&external(location)).unwrap_err();
+            assert!(problem.to_string().contains("outside"), "{location}");
+        }
     }
 
     #[cfg(unix)]
@@ -167,13 +183,16 @@ mod tests {
         link("snapshot/model.onnx", "../blobs/1");
         link("snapshot/model.data", "../blobs/2");
         link("snapshot/secret.data", "../secret");
-        let files = Files::open(&folder.join("snapshot/model.onnx")).unwrap();
-        let (allowed, refused) =
-            (files.weight(&external("model.data")), files.weight(&external("secret.data")));
+        link("snapshot/above", "..");
+        let files = Files::open(&folder.join("snapshot/model.onnx"), None).unwrap();
+        let [allowed, refused, above] =
+            ["model.data", "secret.data", "above/secret"].map(|location| files.weight(&external(location)));
         std::fs::remove_dir_all(&folder).unwrap();
         assert!(allowed.is_ok());
         let refused = refused.unwrap_err().to_string();
         assert_eq!(refused, "external data `secret.data` is a link to a file outside the model's folder");
+        let above = above.unwrap_err().to_string();
+        assert_eq!(above, "external data `above/secret` is a link to a file outside the model's folder");
     }
 
     #[cfg(unix)]
@@ -187,7 +206,7 @@ mod tests {
         let pipe = folder.join("inside/pipe");
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();
         assert!(made.unwrap().success());
-        let files = Files::open(&folder.join("inside/m.onnx")).unwrap();
+        let files = Files::open(&folder.join("inside/m.onnx"), None).unwrap();
         let refused = ["linked", "m.onnx", "pipe"].map(|location| {
             let problem = files.weight(&external(location)).unwrap_err();
             problem.to_string()
@@ -202,13 +221,30 @@ mod tests {
         assert!(pipe.ends_with(": not a regular file"), "{pipe}");
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_was_replaced_after_it_was_opened_is_noticed() {
+        let folder = std::env::temp_dir().join(format!("onnx-embed-replaced-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let [path, other] = ["w.bin", "other.bin"].map(|name| folder.join(name));
+        std::fs::write(&path, [1; 4]).unwrap();
+        std::fs::write(&other, [2; 4]).unwrap();
+        let file = open_file(&path, false).unwrap();
+        let before = names(&file, &path);
+        std::fs::rename(&other, &path).unwrap();
+        let after = names(&file, &path);
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(before.unwrap(), 1);
+        assert_eq!(after.unwrap_err().to_string(), "the file changed while it was read");
+    }
+
     #[test]
     fn external_data_may_leave_out_where_it_begins_and_ends() {
         let folder = std::env::temp_dir().join(format!("onnx-embed-ends-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("model.onnx"), [0]).unwrap();
         std::fs::write(folder.join("w.bin"), [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]).unwrap();
-        let files = Files::open(&folder.join("model.onnx")).unwrap();
+        let files = Files::open(&folder.join("model.onnx"), None).unwrap();
         let read = |entries: &[(&str, &str)]| {
             let mut tensor = external("w.bin");
             let entries = entries
@@ -218,17 +254,30 @@ mod tests {
             let weight = files.weight(&tensor).map_err(|problem| problem.to_string());
             weight.map(|weight| weight.parts[0].bytes.to_vec())
         };
-        let ranges: [&[(&str, &str)]; 5] = [
+        let ranges: [&[(&str, &str)]; 10] = [
             &[],
             &[("offset", "4")],
             &[("offset", "8"), ("length", "4")],
             &[("offset", "4"), ("length", "8")],
             &[("offset", "12")],
+            &[("offset", "18446744073709551615"), ("length", "8")],
+            &[("offset", "18446744073709551616")],
+            &[("offset", "-1")],
+            &[("offset", "4"), ("offset", "8")],
+            // Keys that nobody reads.
+            &[("offset", "4"), ("checksum", "0"), ("Location", "../x")],
         ];
         let found = ranges.map(read);
         std::fs::remove_dir_all(&folder).unwrap();
         assert_eq!(found[..3], [1, 2, 3].map(|byte| Ok(vec![byte; 4])));
         assert!(found[3].as_ref().is_err_and(|error| error.contains("has 8 bytes")));
-        assert!(found[4].as_ref().is_err_and(|error| error.contains("extends past")));
+        let problem = |at: usize| found[at].clone().unwrap_err();
+        assert!(problem(4).contains("extends past") && problem(5).contains("extends past"));
+        let expected =
+            "`offset` of external constant `w` is `18446744073709551616`, expected a number of bytes";
+        assert_eq!(problem(6), expected);
+        assert_eq!(problem(7), "`offset` of external constant `w` is `-1`, expected a number of bytes");
+        assert_eq!(problem(8), "external constant `w` has `offset` twice");
+        assert_eq!(found[9], Ok(vec![2; 4]));
     }
 }

@@ -24,6 +24,11 @@ fn sizes_whose_product_overflows_are_no_harm() {
         "g (float[{huge}, n] x) => (float[m] y) <int64[1] s = {{-1}}> {{ r = Reshape (x, s) d = Concat <axis = 0> (r, r) y = Add (d, d) }}"
     ));
     check(
+        "g () => (float[n] y) <float[1, 1, 0, 9223372036854775807] w = {}> {
+            y = MaxPool <kernel_shape = [1, 3], pads = [0, 2, 0, 0], ceil_mode = 1> (w)
+        }",
+    );
+    check(
         "g (float[9223372036854775807] x) => (float[n] y) <int64[2] p = {1, 1}> { y = Pad (x, p) c = Concat <axis = 0> (x, x) }",
     );
 }
