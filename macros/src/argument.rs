@@ -6,6 +6,7 @@ mod operator;
 
 use std::collections::BTreeMap;
 
+use onnx_embed_ir::files::signed;
 use onnx_embed_ir::options::{Options, Precision, Size, Weights};
 use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::ext::IdentExt;
@@ -23,7 +24,9 @@ pub struct Arguments {
     /// Whether the call is the short form, whose item has no name of its own.
     pub short: bool,
     pub options: Options,
-    /// Span of each name in `dims(..)`, `inputs(..)`, `outputs(..)` and `ops(..)`.
+    /// Path of the public key of the model's signatures.
+    pub key: Option<LitStr>,
+    /// Span of each name in `dims(..)`, `inputs(..)`, `outputs(..)` and `ops(..)`, and of the path of the key.
     pub keys: BTreeMap<String, Span>,
     /// Functions in `ops(..)`, by the name of their operator.
     pub functions: BTreeMap<String, TokenStream>,
@@ -55,6 +58,7 @@ enum Choice {
     Outputs(Vec<Key>, bool),
     Trace(bool),
     MemoryLimit(u64),
+    Signature(LitStr),
 }
 
 impl Parse for Arguments {
@@ -66,6 +70,7 @@ impl Parse for Arguments {
             path: LitStr::new("", Span::call_site()),
             short: false,
             options: Options { training: cfg!(feature = "autodiff"), ..Options::default() },
+            key: None,
             keys: BTreeMap::new(),
             functions: BTreeMap::new(),
             runtime: None,
@@ -143,6 +148,10 @@ impl Arguments {
                 }
                 Choice::Trace(trace) => self.options.trace = trace,
                 Choice::MemoryLimit(bytes) => self.options.memory_limit = Some(bytes),
+                Choice::Signature(key) => {
+                    self.keys.insert(signed::OPTION.to_owned(), key.span());
+                    self.key = Some(key);
+                }
             }
         }
         Ok(())
@@ -195,6 +204,10 @@ impl Parse for Choice {
             "trace" if input.peek(Token![=]) => Ok(Choice::Trace(flag(input, "trace")?)),
             "trace" => Ok(Choice::Trace(true)),
             "memory_limit" => memory::limit(input).map(Choice::MemoryLimit),
+            signed::OPTION => {
+                input.parse::<Token![=]>()?;
+                Ok(Choice::Signature(input.parse()?))
+            }
             "outputs" => outputs(input, name.span()),
             "dims" => {
                 let dims = entries(input, |input| {
@@ -219,7 +232,7 @@ impl Parse for Choice {
                 name.span(),
                 format!(
                     "unknown option `{other}`, expected `weights`, `dims`, `inputs`, `outputs`, `ops`, \
-                     `simplify`, `precision`, `train`, `trace`, `memory_limit` or `crate`"
+                     `simplify`, `precision`, `train`, `trace`, `memory_limit`, `signature` or `crate`"
                 ),
             )),
         }

@@ -11,6 +11,7 @@ mod twice;
 use argument::Arguments;
 use onnx_embed_ir::diagnostics::Diagnostics;
 use onnx_embed_ir::emit::Item;
+use onnx_embed_ir::files::signed::{self, Key};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 
@@ -80,6 +81,9 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 ///   and their names in the file. Nothing is computed from parameters before a call, and simplification neither reads
 ///   their values nor merges them. Mean and variance of batch normalizations are parameters without gradients. Scalars
 ///   and values of `Constant` nodes are constants in the code.
+/// - `signature = "key.pub"` requires a signature of the model and of each file of its external data: `model.onnx.minisig`
+///   beside `model.onnx`, as `minisign -Sm model.onnx` writes it. The path of the public key is relative to the same
+///   folders as that of the model. `from_file` and `from_bytes` require signatures, too.
 /// - `crate = path` sets the path of the run-time crate if another crate re-exports it. A name that Cargo.toml sets is
 ///   found without this option.
 ///
@@ -145,7 +149,14 @@ fn compile(arguments: &Arguments, written: &str) -> Result<TokenStream, Diagnost
         file: onnx_embed_ir::model::display_name(&file),
         functions: arguments.functions.clone(),
     };
-    onnx_embed_ir::compile(&file, &item, &arguments.options)
+    let mut options = arguments.options.clone();
+    if let Some(key) = &arguments.key {
+        let help = "the path of the public key is relative to the folder of the source file, or to that of the package";
+        let path = path::resolve(&key.value(), key.span());
+        let path = path.map_err(|problem| problem.help(help).choice(signed::OPTION))?;
+        options.signature = Some(Key::read(&path)?);
+    }
+    onnx_embed_ir::compile(&file, &item, &options)
 }
 
 /// Returns the error, and types with the names of the item, so that rustc reports no further errors about their uses.

@@ -118,6 +118,13 @@ pub enum Error {
         /// Name of the first weight after the difference; `None` after the last weight.
         before: Option<&'static str>,
     },
+    /// A file is not signed with the key of the model.
+    Signature {
+        /// Name of the file when it was compiled.
+        file: &'static str,
+        /// Description of the problem.
+        reason: &'static str,
+    },
     /// A weight that the code depends on differs from the compiled file.
     WeightDiffers {
         /// Name of the weight.
@@ -223,6 +230,7 @@ impl fmt::Display for Error {
                 text::other_file(f, None, file, &format!("its size in bytes is {found}, expected {expected}"))
             }
             Error::FileDiffers { file, before } => text::other_file(f, None, file, &text::location(*before)),
+            Error::Signature { file, reason } => write!(f, "the signature of `{file}` {reason}"),
             #[cfg(feature = "std")]
             Error::AtPath { path, error } => text::at_path(f, path, error),
             Error::WeightDiffers { name } => write!(

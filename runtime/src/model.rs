@@ -31,6 +31,9 @@ pub trait OnnxModel: Sized + Send + Sync {
     /// come from the classifier of `ai.onnx.ml` that computes an output.
     const LABELS: &'static [&'static str] = &[];
 
+    /// Public key of the signatures that files of the model must have, in minisign's form: that of the option `signature`.
+    const PUBLIC_KEY: Option<&'static str> = None;
+
     /// Loads the model with the weights of the `.onnx` file at `path` and its external data files in the same folder.
     ///
     /// The files must contain the compiled graph; only weight values may differ. Values that the code depends on must
@@ -38,6 +41,9 @@ pub trait OnnxModel: Sized + Send + Sync {
     ///
     /// Files are read, not mapped, and the model does not need them after this call. A file whose length differs from
     /// that of the compiled file is not read.
+    ///
+    /// If the model has a [public key](Self::PUBLIC_KEY), each file must have a signature beside it: `model.onnx.minisig`
+    /// for `model.onnx`. The files are then read into memory as a whole, so that the weights are those that were signed.
     ///
     /// # Errors
     ///
@@ -47,17 +53,18 @@ pub trait OnnxModel: Sized + Send + Sync {
     /// is allowed, too.
     #[cfg(feature = "std")]
     fn from_file(path: impl AsRef<Path>, device: &Device) -> Result<Self, Error> {
-        Self::table().open(path.as_ref(), |source| Self::from_source(source, device))
+        Self::table().open(path.as_ref(), Self::PUBLIC_KEY, |source| Self::from_source(source, device))
     }
 
     /// Loads the model with the weights in `files`: the `.onnx` file, then its external data files in the order of the
-    /// model's references.
+    /// model's references. If the model has a [public key](Self::PUBLIC_KEY), the signature of each file follows.
     ///
     /// # Errors
     ///
     /// If the files differ from the compiled files in more than weight values that may differ, see
-    /// [`from_file`](Self::from_file).
+    /// [`from_file`](Self::from_file), or if a file is not signed with the key.
     fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
+        let files = Self::table().verified(Self::PUBLIC_KEY, files)?;
         Self::from_source(WeightSource::Memory(files), device)
     }
 
@@ -75,7 +82,7 @@ pub trait OnnxModel: Sized + Send + Sync {
     #[cfg(feature = "std")]
     fn check_file(path: impl AsRef<Path>) -> Result<(), Error> {
         let table = Self::table();
-        table.open(path.as_ref(), |source| table.check(source).map(drop))
+        table.open(path.as_ref(), Self::PUBLIC_KEY, |source| table.check(source).map(drop))
     }
 
     /// Returns the table of the model's weights.

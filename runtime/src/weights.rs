@@ -6,6 +6,8 @@ mod fingerprint;
 #[cfg(feature = "std")]
 mod open;
 mod packed;
+#[cfg(feature = "std")]
+mod signed;
 mod source;
 
 use alloc::collections::BTreeMap;

@@ -27,6 +27,23 @@ impl Table {
         attempt::attempt(|| load(&weights)).map_err(|fault| Error::Load { reason: fault.reason })
     }
 
+    /// Returns the files without their signatures, which follow them if the model has a key, after checking these.
+    pub fn verified<'f, 'b>(
+        &self,
+        key: Option<&str>,
+        files: &'f [&'b [u8]],
+    ) -> Result<&'f [&'b [u8]], Error> {
+        let Some(key) = key else {
+            return Ok(files);
+        };
+        #[cfg(feature = "std")]
+        return super::signed::in_memory(self, key, files);
+        #[cfg(not(feature = "std"))]
+        return Err(Error::Load {
+            reason: alloc::format!("signatures of the key {key} are checked only with the feature `std`"),
+        });
+    }
+
     /// Checks that the files of `source` are the compiled ones, except for the values of weights that are not fixed.
     /// Returns copies of the fixed weights.
     pub fn check(&self, source: WeightSource<'_>) -> Result<Kept, Error> {

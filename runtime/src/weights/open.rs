@@ -4,9 +4,12 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::Table;
 use super::source::{Unreadable, WeightSource};
+use super::{Table, signed};
 use crate::Error;
+
+/// Maximum number of bytes of a signature, which has two comments.
+const LONGEST_SIGNATURE: usize = 4096;
 
 /// An open regular file.
 #[derive(Debug)]
@@ -16,10 +19,12 @@ pub struct OpenFile {
 }
 
 impl Table {
-    /// Runs `load` on the model file at `path` and its external data files in the same folder.
+    /// Runs `load` on the model file at `path` and its external data files in the same folder. If there is a key, they must
+    /// be signed.
     pub fn open<T>(
         &self,
         path: &Path,
+        key: Option<&str>,
         load: impl FnOnce(WeightSource<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let open = |index: usize| {
@@ -31,11 +36,18 @@ impl Table {
             opened.map_err(|error| Error::File { path: own, error })
         };
         let files = (0..self.files.len()).map(open).collect::<Result<Vec<_>, _>>()?;
-        load(WeightSource::Open(&files)).map_err(|error| {
+        let loaded = match key {
+            Some(key) => self.signed(&files, key, path).and_then(|files| {
+                let files: Vec<&[u8]> = files.iter().map(Vec::as_slice).collect();
+                load(WeightSource::Memory(&files))
+            }),
+            None => load(WeightSource::Open(&files)),
+        };
+        loaded.map_err(|error| {
             let index = match &error {
-                Error::FileLength { file, .. } | Error::FileDiffers { file, .. } => {
-                    self.files.iter().position(|own| own.name == *file)
-                }
+                Error::FileLength { file, .. }
+                | Error::FileDiffers { file, .. }
+                | Error::Signature { file, .. } => self.files.iter().position(|own| own.name == *file),
                 Error::WeightDiffers { .. } | Error::BadWeight { .. } => Some(0),
                 _ => None,
             };
@@ -44,6 +56,27 @@ impl Table {
                 None => error,
             }
         })
+    }
+
+    /// Returns the bytes of files whose signatures were checked.
+    fn signed(&self, files: &[OpenFile], key: &str, path: &Path) -> Result<Vec<Vec<u8>>, Error> {
+        let read = |(index, file): (usize, &OpenFile)| {
+            let expected = &self.files[index];
+            if file.length != expected.length {
+                let (file, expected, found) = (expected.name, expected.length, file.length);
+                return Err(Error::FileLength { file, expected, found });
+            }
+            let mut beside = self.path(index, path).into_os_string();
+            beside.push(".minisig");
+            let beside = PathBuf::from(beside);
+            let signature = OpenFile::model(&beside).and_then(|file| file.all(LONGEST_SIGNATURE));
+            let signature = signature.map_err(|error| Error::File { path: beside, error })?;
+            let bytes = file.all(file.length);
+            let bytes = bytes.map_err(|error| Error::File { path: self.path(index, path), error })?;
+            signed::verify(self, key, index, &bytes, &signature)?;
+            Ok(bytes)
+        };
+        files.iter().enumerate().map(read).collect()
     }
 
     /// Returns the path of a file of the model at `path`.
@@ -87,6 +120,16 @@ impl OpenFile {
         plain(&metadata)?;
         let length = usize::try_from(metadata.len()).map_err(io::Error::other)?;
         Ok(OpenFile { file, length })
+    }
+
+    /// Returns all bytes; a file that has more than `most` is an error.
+    fn all(&self, most: usize) -> io::Result<Vec<u8>> {
+        if self.length > most {
+            return Err(io::Error::other("it is too long"));
+        }
+        let mut bytes = vec![0; self.length];
+        read_at(&self.file, &mut bytes, 0)?;
+        Ok(bytes)
     }
 
     pub fn length(&self) -> usize {

@@ -16,6 +16,7 @@ mod outputs;
 mod ports;
 mod precision;
 mod server;
+mod signed;
 mod traced;
 mod training;
 mod typed_values;

@@ -20,7 +20,7 @@ fn external_files_lie_beside_the_model() {
     fs::write(folder.join("data/weights.bin"), b"").unwrap();
     const TABLE: Table =
         Table { files: &[file("model.onnx"), file("data/weights.bin")], entries: &[], fixed: &[] };
-    let lengths = TABLE.open(&folder.join("renamed.onnx"), |source| {
+    let lengths = TABLE.open(&folder.join("renamed.onnx"), None, |source| {
         Ok((0..source.count()).map(|file| source.length(file)).collect::<Vec<_>>())
     });
     fs::remove_dir_all(&folder).unwrap();
@@ -30,7 +30,7 @@ fn external_files_lie_beside_the_model() {
 #[test]
 fn a_missing_file_is_named() {
     const TABLE: Table = Table { files: &[file("m.onnx")], entries: &[], fixed: &[] };
-    let error = TABLE.open(Path::new("no/m.onnx"), |_| Ok(())).unwrap_err();
+    let error = TABLE.open(Path::new("no/m.onnx"), None, |_| Ok(())).unwrap_err();
     assert!(error.to_string().starts_with("cannot read `no/m.onnx`: "));
 }
 
@@ -41,7 +41,7 @@ fn the_path_that_was_given_is_named() {
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("other.onnx"), b"other").unwrap();
     let message = |path: &Path| {
-        let opened = TABLE.open(path, |source| TABLE.check(source).map(drop));
+        let opened = TABLE.open(path, None, |source| TABLE.check(source).map(drop));
         let message = opened.unwrap_err().to_string();
         message.replace(&folder.display().to_string(), "/data")
     };
@@ -94,7 +94,7 @@ fn opened(path: PathBuf) -> Result<(), String> {
     let (sender, receiver) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let table = table();
-        let opened = table.open(&path, |source| table.check(source).map(drop));
+        let opened = table.open(&path, None, |source| table.check(source).map(drop));
         sender.send(opened.map_err(|error| error.to_string())).unwrap();
     });
     let limit = std::time::Duration::from_secs(2);
@@ -173,13 +173,13 @@ fn a_file_that_is_cut_while_it_is_read_is_an_error() {
     let table = table();
     let device = Device::flex();
     let cut = |length| File::options().write(true).open(&path).unwrap().set_len(length).unwrap();
-    let early = table.open(&path, |source| {
+    let early = table.open(&path, None, |source| {
         cut(3);
         table.check(source).map(drop)
     });
     assert!(early.unwrap_err().to_string().contains("differs from the compiled model"));
     fs::write(&path, MODEL).unwrap();
-    let late = table.open(&path, |source| {
+    let late = table.open(&path, None, |source| {
         table.load(source, &device, |weights| {
             cut(3);
             weights.array::<u8>("free")
@@ -198,7 +198,7 @@ fn a_value_that_was_checked_is_the_one_that_is_used() {
     let path = folder.join("inside/m.onnx");
     let table = table();
     let device = Device::flex();
-    let loaded = table.open(&path, |source| {
+    let loaded = table.open(&path, None, |source| {
         table.load(source, &device, |weights| {
             fs::write(&path, b"fixed\x08\x09free\x0a\x0b").unwrap();
             ["fixed", "free"].map(|name| weights.array::<u8>(name).data().to_vec())
