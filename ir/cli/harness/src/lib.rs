@@ -12,7 +12,7 @@ mod comparison;
 pub mod cost;
 mod message;
 mod models;
-mod npz;
+pub mod npz;
 pub mod parallel;
 mod prepare;
 mod private;

@@ -55,9 +55,14 @@ impl Recording {
     pub fn open(path: &Path) -> Result<Self> {
         let failed = || format!("cannot read `{}`", path.display());
         let file = File::open(path).with_context(failed)?;
-        let arrays = arrays(BufReader::new(file), MAX_FILE_BYTES).with_context(failed)?;
-        check_keys(path, &arrays)?;
-        sort(&arrays).with_context(failed)
+        Self::read(BufReader::new(file), MAX_FILE_BYTES).with_context(failed)
+    }
+
+    /// Reads a file. Returns an error if its arrays have more than `most` bytes.
+    pub fn read(reader: impl Read + Seek, most: u64) -> Result<Self> {
+        let arrays = arrays(reader, most)?;
+        check_keys(&arrays)?;
+        sort(&arrays)
     }
 }
 
@@ -70,17 +75,16 @@ pub fn single(path: &Path) -> Result<Value> {
 }
 
 /// Returns an error if no array has a name with one of the [`PREFIXES`].
-fn check_keys(path: &Path, arrays: &BTreeMap<String, Value>) -> Result<()> {
+fn check_keys(arrays: &BTreeMap<String, Value>) -> Result<()> {
     let is_known = |name: &String| PREFIXES.iter().any(|prefix| name.starts_with(prefix));
     if arrays.keys().any(is_known) {
         return Ok(());
     }
-    let file = path.file_name().unwrap_or_default().display();
     if arrays.is_empty() {
-        bail!("`{file}` contains no arrays, expected `in/NAME` or `out/NAME`");
+        bail!("the file contains no arrays, expected `in/NAME` or `out/NAME`");
     }
     let names: Vec<String> = arrays.keys().map(|name| format!("`{}`", shown(name))).collect();
-    bail!("`{file}` contains {}, expected `in/NAME` or `out/NAME`", names.join(", "))
+    bail!("the file contains {}, expected `in/NAME` or `out/NAME`", names.join(", "))
 }
 
 /// Reads the arrays of a file. Returns an error if they have more than `most` bytes.
@@ -225,10 +229,10 @@ mod tests {
     fn names_without_a_prefix_are_refused() {
         let one = || tensor(DType::U8, &[0], &[]);
         let arrays = [("features".to_owned(), one()), ("logits".to_owned(), one())];
-        let problem = check_keys(Path::new("/a/io.npz"), &arrays.into()).unwrap_err();
+        let problem = check_keys(&arrays.into()).unwrap_err();
         assert_eq!(
             problem.to_string(),
-            "`io.npz` contains `features`, `logits`, expected `in/NAME` or `out/NAME`"
+            "the file contains `features`, `logits`, expected `in/NAME` or `out/NAME`"
         );
     }
 
