@@ -12,7 +12,7 @@ use onnx_embed_ir::options::Options;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-use unpack::unpack;
+pub use unpack::unpack;
 
 /// Number of crates that share the cases. rustc takes less than 2 GB for each, and works on several at a time.
 const PARTS: usize = 16;
