@@ -61,7 +61,7 @@ mod mlp {
 
             /// The model with the weights of the file at `path`.
             pub fn from_file(path: impl AsRef<std::path::Path>, device: &Device) -> Result<Self, Error> {
-                TABLE.open(path.as_ref(), |source| Self::from_source(source, device))
+                <Self as OnnxModel>::from_file(path, device)
             }
 
             /// The model with the weights in `files`.
