@@ -10,6 +10,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -36,12 +37,12 @@ pub struct Files {
     /// Path of the model, if it is a file.
     model: Option<PathBuf>,
     /// Key of the signatures that the files must have.
-    key: Option<Key>,
+    key: Option<Arc<Key>>,
 }
 
 impl Files {
     /// Maps the model file. If there is a key, this file and those that it names must be signed.
-    pub fn open(path: &Path, key: Option<Key>) -> Result<Self, Problem> {
+    pub fn open(path: &Path, key: Option<Arc<Key>>) -> Result<Self, Problem> {
         if !path.is_file() {
             return Err(no_file(&[path.to_owned()]));
         }

@@ -1,6 +1,7 @@
 //! Options of the caller of the compiler.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::dtype::DType;
 use crate::files::signed::Key;
@@ -28,7 +29,7 @@ pub struct Options {
     /// Maximum size of a tensor whose sizes depend on data or inputs, in bytes. The program may set another limit.
     pub memory_limit: Option<u64>,
     /// Key of the signatures that the files of the model must have.
-    pub signature: Option<Key>,
+    pub signature: Option<Arc<Key>>,
 }
 
 impl Default for Options {

@@ -1,6 +1,7 @@
 //! Signatures of the files that the compiler reads.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use onnx_embed_ir::files::signed::Key;
 use onnx_embed_ir::options::Options;
@@ -11,7 +12,7 @@ fn file(name: &str) -> PathBuf {
 
 /// Returns the report of the problems of a model, without the folder.
 fn report(name: &str, key: &str) -> Option<String> {
-    let options = Options { signature: Some(Key::read(&file(key)).unwrap()), ..Options::default() };
+    let options = Options { signature: Some(Arc::new(Key::read(&file(key)).unwrap())), ..Options::default() };
     let problems = onnx_embed_ir::load(&file(name), &options).err()?;
     let folder = file("").canonicalize().unwrap();
     Some(problems.report(name).replace(&format!("{}/", folder.display()), ""))

@@ -8,6 +8,8 @@ mod dependency;
 mod path;
 mod twice;
 
+use std::sync::Arc;
+
 use argument::Arguments;
 use onnx_embed_ir::diagnostics::Diagnostics;
 use onnx_embed_ir::emit::Item;
@@ -154,7 +156,7 @@ fn compile(arguments: &Arguments, written: &str) -> Result<TokenStream, Diagnost
         let help = "the path of the public key is relative to the folder of the source file, or to that of the package";
         let path = path::resolve(&key.value(), key.span());
         let path = path.map_err(|problem| problem.help(help).choice(signed::OPTION))?;
-        options.signature = Some(Key::read(&path)?);
+        options.signature = Some(Arc::new(Key::read(&path)?));
     }
     onnx_embed_ir::compile(&file, &item, &options)
 }
