@@ -7,7 +7,7 @@ use crate::diagnostics::{Problem, Topic, counted};
 use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::infer::Infer;
-use crate::types::TensorType;
+use crate::types::{MAX_AXES, TensorType};
 
 /// Owner, number and name of things: `the weight`, 7, `rows`.
 pub type Count<'a> = (&'a str, &'a Dim, &'a str);
@@ -114,8 +114,17 @@ pub fn wrong_length(list: &str, found: usize, expected: impl fmt::Display) -> Pr
     Problem::new(format!("{list} has {found}, expected {expected}"))
 }
 
+/// Returns the rank of a result whose sizes are the elements of an input.
+pub fn rank(cx: &Infer<'_>, sizes: usize) -> Result<usize, Problem> {
+    let rank = cx.tensor_of_rank(sizes, 1)?.count().ok_or_else(unknown_rank)?;
+    if rank > MAX_AXES {
+        return Err(Problem::new(format!("the result has {rank} axes, at most {MAX_AXES} are supported")));
+    }
+    Ok(rank)
+}
+
 /// Returns the problem of a result whose rank is known only at run time.
-pub fn unknown_rank() -> Problem {
+fn unknown_rank() -> Problem {
     Problem::new("the rank of the result is unknown at compile time")
         .help("simplify the shape arithmetic of the model, or fix sizes with `dims(..)` or `inputs(..)`")
         .about(Topic::Shape)

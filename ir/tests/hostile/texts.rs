@@ -23,6 +23,9 @@ fn sizes_whose_product_overflows_are_no_harm() {
     check(&format!(
         "g (float[{huge}, n] x) => (float[m] y) <int64[1] s = {{-1}}> {{ r = Reshape (x, s) d = Concat <axis = 0> (r, r) y = Add (d, d) }}"
     ));
+    for node in ["ConstantOfShape (s)", "Expand (x, s)", "Reshape (x, s)"] {
+        check(&format!("g (float[n] x, int64[2147483648] s) => (float[m] y) {{ y = {node} }}"));
+    }
     check(
         "g () => (float[n] y) <float[1, 1, 0, 9223372036854775807] w = {}> {
             y = MaxPool <kernel_shape = [1, 3], pads = [0, 2, 0, 0], ceil_mode = 1> (w)

@@ -75,7 +75,7 @@ impl Operator for ConstantOfShape {
         let shape: Shape = match cx.ints(0) {
             Some(sizes) => sizes,
             None => {
-                let rank = cx.tensor_of_rank(0, 1)?.count().ok_or_else(sizes::unknown_rank)?;
+                let rank = sizes::rank(cx, 0)?;
                 (0..rank).map(|_| cx.fresh("constant")).collect()
             }
         };

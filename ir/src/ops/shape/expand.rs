@@ -110,7 +110,7 @@ impl Operator for Expand {
 
 /// Returns the sizes of `x` expanded to sizes that are known only at run time.
 fn unknown(cx: &mut Infer<'_>, x: &TensorType) -> Result<Shape, Problem> {
-    let count = cx.tensor_of_rank(1, 1)?.count().ok_or_else(sizes::unknown_rank)?;
+    let count = sizes::rank(cx, 1)?;
     let rank = count.max(x.rank());
     let size = |axis: usize| {
         let own = (axis + x.rank()).checked_sub(rank);

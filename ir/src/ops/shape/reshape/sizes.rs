@@ -19,7 +19,7 @@ pub(super) fn to(
         None => cx.ints(1),
     };
     let Some(wanted) = wanted else {
-        let rank = cx.tensor_of_rank(1, 1)?.count().ok_or_else(sizes::unknown_rank)?;
+        let rank = sizes::rank(cx, 1)?;
         return Ok((0..rank).map(|axis| cx.fresh(&format!("reshape_{axis}"))).collect());
     };
     let mut shape: Shape = wanted;
