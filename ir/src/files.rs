@@ -17,7 +17,7 @@ use bytes::Bytes;
 use crate::diagnostics::{Problem, Topic, counted};
 use crate::dtype::{DType, ElementClass};
 use crate::proto::{DataLocation, TensorProto};
-use crate::types::{MAX_AXES, MAX_ELEMENTS};
+use crate::types::{MAX_AXES, fit};
 use crate::weight::{ByteRange, Encoding, Weight};
 use signed::Key;
 
@@ -104,7 +104,7 @@ impl Files {
         let sizes = sizes(tensor)?;
         let count = sizes.iter().try_fold(1usize, |n, &size| n.checked_mul(size));
         let bytes = count.and_then(|count| dtype.bytes(count));
-        let (Some(count), Some(length)) = (count, bytes.filter(|_| fits(&sizes))) else {
+        let (Some(count), Some(length)) = (count, bytes.filter(|_| fit(tensor.dims.iter().copied()))) else {
             let what = format!("constant `{name}`");
             return Err(match dtype.kind() {
                 ElementClass::String => Problem::expected(what, "a string tensor", "numbers or booleans"),
@@ -213,12 +213,6 @@ impl Files {
         };
         Ok(ByteRange { file: 0, start, bytes: bytes.clone() })
     }
-}
-
-/// Returns `true` if a computer could store a tensor of these sizes, with 1 in place of 0: arithmetic on them is then safe.
-fn fits(sizes: &[usize]) -> bool {
-    let product = sizes.iter().try_fold(1usize, |product, &size| product.checked_mul(size.max(1)));
-    product.is_some_and(|product| product as u64 <= MAX_ELEMENTS)
 }
 
 fn sizes(tensor: &TensorProto) -> Result<Vec<usize>, Problem> {

@@ -52,10 +52,20 @@ pub enum Placement {
 /// Maximum number of axes of a tensor.
 pub const MAX_AXES: usize = 1024;
 /// Maximum number of elements of a tensor, more than any memory can store.
-pub const MAX_ELEMENTS: u64 = 1 << 48;
+const MAX_ELEMENTS: i64 = 1 << 48;
 
 /// Maximum number of bytes of known strings that are computed from others.
 const MAX_KNOWN_TEXT: usize = 1 << 20;
+
+/// Returns `true` if a computer could store a tensor of these sizes, with 1 in place of 0: none is negative, and their
+/// product does not exceed any memory.
+pub fn fit(sizes: impl IntoIterator<Item = i64>) -> bool {
+    let product = sizes.into_iter().try_fold(1i64, |product, size| match size {
+        ..0 => None,
+        _ => product.checked_mul(size.max(1)),
+    });
+    product.is_some_and(|product| product <= MAX_ELEMENTS)
+}
 
 /// Returns the number of bytes of all strings.
 fn texts(strings: &[String]) -> usize {
@@ -84,12 +94,7 @@ impl TensorType {
     /// Returns `true` if a computer could store the tensor, judged by its known sizes: none is negative, and their
     /// product does not exceed any memory. Arithmetic on sizes that fit is safe.
     pub fn fits(&self) -> bool {
-        let mut numbers = self.shape.iter().filter_map(Dim::number);
-        let product = numbers.try_fold(1i64, |product, size| match size {
-            ..0 => None,
-            _ => product.checked_mul(size.max(1)),
-        });
-        product.is_some_and(|product| product.unsigned_abs() <= MAX_ELEMENTS)
+        fit(self.shape.iter().filter_map(Dim::number))
     }
 
     /// Returns the number of elements as a size.
