@@ -59,7 +59,7 @@ struct Entry {
 }
 
 impl Elements {
-    /// Returns elements of which there is no other copy, whether there is room for them or not.
+    /// Returns elements that are stored nowhere else. The limit of [`ROOM`] does not apply to them.
     pub fn only(known: Known, source: Option<Source>) -> Self {
         let held = Held { known, bytes: 0, room: Room::default() };
         Elements { known: Some(Rc::new(held)), source }

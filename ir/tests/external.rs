@@ -7,7 +7,7 @@ use prost::Message;
 
 const HEADER: &str = r#"<ir_version: 10, opset_import: ["": 21, "f": 1]> g "#;
 
-/// A tensor whose values are beside the folder of the model.
+/// A tensor whose values are in a file outside the folder of the model.
 fn outside(name: &str, data_type: i32) -> TensorProto {
     let location = StringStringEntryProto { key: "location".to_owned(), value: "../outside.bin".to_owned() };
     TensorProto {
@@ -20,7 +20,7 @@ fn outside(name: &str, data_type: i32) -> TensorProto {
     }
 }
 
-/// Returns the messages of the problems of a model that is beside `outside.bin`.
+/// Returns the error messages of a model whose parent folder contains `outside.bin`.
 fn problems(text: &str, change: &dyn Fn(&mut ModelProto)) -> String {
     let folder = tempfile::tempdir().unwrap();
     let inside = folder.path().join("model");

@@ -84,7 +84,7 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 ///   their values nor merges them. Mean and variance of batch normalizations are parameters without gradients. Scalars
 ///   and values of `Constant` nodes are constants in the code.
 /// - `signature = "key.pub"` requires a signature of the model and of each file of its external data: `model.onnx.minisig`
-///   beside `model.onnx`, as `minisign -Sm model.onnx` writes it. The path of the public key is relative to the same
+///   next to `model.onnx`, as `minisign -Sm model.onnx` writes it. The path of the public key is relative to the same
 ///   folders as that of the model. `from_file` and `from_bytes` require signatures, too.
 /// - `crate = path` sets the path of the run-time crate if another crate re-exports it. A name that Cargo.toml sets is
 ///   found without this option.

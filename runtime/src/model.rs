@@ -42,7 +42,7 @@ pub trait OnnxModel: Sized + Send + Sync {
     /// Files are read, not mapped, and the model does not need them after this call. A file whose length differs from
     /// that of the compiled file is not read.
     ///
-    /// If the model has a [public key](Self::PUBLIC_KEY), each file must have a signature beside it: `model.onnx.minisig`
+    /// If the model has a [public key](Self::PUBLIC_KEY), each file must have a signature next to it: `model.onnx.minisig`
     /// for `model.onnx`. The files are then read into memory as a whole, so that the weights are those that were signed.
     ///
     /// # Errors

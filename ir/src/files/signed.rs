@@ -52,7 +52,7 @@ impl Key {
         &self.path
     }
 
-    /// Checks the bytes of a file by the signature beside it.
+    /// Checks the bytes of a file against the signature next to it.
     pub fn check(&self, file: &Path, bytes: &[u8]) -> Result<(), Problem> {
         let beside = signature_of(file);
         let help =

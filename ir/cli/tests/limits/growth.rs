@@ -85,7 +85,7 @@ fn chain(count: usize) -> ModelProto {
     model(chained(count, t))
 }
 
-/// 4,096 numbers of which the compiler knows each, and of their negatives.
+/// A chain of negations of 4,096 numbers that are known at compile time.
 fn known_numbers(count: usize) -> ModelProto {
     let text = "<ir_version: 10, opset_import: [\"\": 21]> g () => (int64[4096] y)
         <int64[1] one = {1}, int64[1] sizes = {4096}> { t0 = Expand (one, sizes) y = Identity (last) }";

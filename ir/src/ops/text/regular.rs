@@ -8,7 +8,7 @@ use crate::diagnostics::Problem;
 
 /// Maximum number of bytes of an expression.
 const LONGEST: usize = 16 << 10;
-/// Maximum number of classes of Unicode: the three bytes of one can stand for hundreds of ranges of characters.
+/// Maximum number of Unicode classes. A class takes three bytes in the expression and up to hundreds of ranges in memory.
 const MOST_CLASSES: usize = 256;
 
 /// Converts the expression to the syntax of the crate `regex`, if it is valid there.

@@ -1,4 +1,4 @@
-//! What fuzzers found in compiled programs, and inputs that look random.
+//! Inputs that fuzzers found for compiled programs, and pseudorandom ones.
 //!
 //! `cargo test -p onnx-embed-fuzz-programs -- run FILE` runs a target on one file.
 

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use crate::compile::{item, limit};
 use crate::memory::within;
 
-/// Number that only files outside of the folder of the model contain.
+/// Number that no file in the folder of the model contains.
 const SECRET: i64 = 12_345_678_901;
 /// Number of integers in each file.
 const COUNT: usize = 8;
