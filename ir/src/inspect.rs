@@ -176,14 +176,7 @@ fn constants(graph: &Graph) -> Vec<Constant> {
 
 /// The name of the expansion does not affect the problems.
 fn item() -> Item {
-    Item {
-        attributes: quote::quote!(),
-        visibility: quote::quote!(pub),
-        name: quote::format_ident!("Model"),
-        runtime: quote::quote!(::onnx_embed),
-        file: String::new(),
-        functions: Default::default(),
-    }
+    Item::model("")
 }
 
 #[cfg(test)]

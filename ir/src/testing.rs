@@ -2,7 +2,6 @@
 
 use expect_test::Expect;
 use prost::Message;
-use quote::{format_ident, quote};
 
 use crate::emit::Item;
 use crate::options::Options;
@@ -41,14 +40,7 @@ pub fn check(text: &str, expected: Expect) {
 pub fn named(graphs: &[&str], expected: Expect) {
     let opsets = r#"["" : 25, "ai.onnx.ml" : 3, "com.microsoft" : 1]"#;
     let options = Options { simplify: false, ..Options::default() };
-    let item = Item {
-        attributes: Default::default(),
-        visibility: Default::default(),
-        name: format_ident!("Model"),
-        runtime: quote!(::onnx_embed),
-        file: "model".to_owned(),
-        functions: Default::default(),
-    };
+    let item = Item { visibility: Default::default(), ..Item::model("model") };
     let mut shown = String::new();
     for graph in graphs {
         let text = format!("<ir_version: 10, opset_import: {opsets}> g {graph}");

@@ -117,14 +117,7 @@ fn check(name: &str, model: &Path) {
 
 /// Compares an expansion. The table of weights is compared only for `mnist`.
 fn compare(name: &str, model: &Path, options: &Options) {
-    let item = Item {
-        attributes: Default::default(),
-        visibility: quote::quote!(pub),
-        name: quote::format_ident!("Model"),
-        runtime: quote::quote!(::onnx_embed),
-        file: onnx_embed_ir::model::display_name(model),
-        functions: Default::default(),
-    };
+    let item = Item::model(onnx_embed_ir::model::display_name(model));
     let tokens = onnx_embed_ir::compile(model, &item, options);
     let tokens = tokens.unwrap_or_else(|problems| panic!("{}", problems.report(name)));
     // Before lines are broken, because that depends on the length of the path.

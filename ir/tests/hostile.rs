@@ -19,14 +19,7 @@ use onnx_embed_ir::options::Options;
 /// Returns the expansion of a model, or the report of its problems.
 fn compile(bytes: Bytes) -> Result<String, String> {
     let options = Options::default();
-    let item = Item {
-        attributes: Default::default(),
-        visibility: quote::quote!(pub),
-        name: quote::format_ident!("Model"),
-        runtime: quote::quote!(::onnx_embed),
-        file: "model.onnx".to_owned(),
-        functions: Default::default(),
-    };
+    let item = Item::model("model.onnx");
     let code = onnx_embed_ir::load_bytes(bytes, &options)
         .and_then(|model| onnx_embed_ir::code(&model, &item, &options));
     match code {

@@ -25,14 +25,7 @@ fn faults(model: &dyn Fn(&Options) -> Option<Model>) -> Option<Vec<String>> {
     let mut before = None;
     for simplify in [true, false] {
         let options = Options { simplify, ..Options::default() };
-        let item = Item {
-            attributes: Default::default(),
-            visibility: quote::quote!(pub),
-            name: quote::format_ident!("Model"),
-            runtime: quote::quote!(::onnx_embed),
-            file: "model.onnx".to_owned(),
-            functions: Default::default(),
-        };
+        let item = Item::model("model.onnx");
         let model = model(&options)?;
         let tokens = match onnx_embed_ir::code(&model, &item, &options) {
             Ok(tokens) => tokens,

@@ -77,14 +77,7 @@ fn check(path: &Path) -> usize {
 
 fn check_expansion(path: &Path, options: &Options, expected: &BTreeSet<String>) {
     let name = path.display();
-    let item = Item {
-        attributes: Default::default(),
-        visibility: quote::quote!(pub),
-        name: quote::format_ident!("Model"),
-        runtime: quote::quote!(::onnx_embed),
-        file: onnx_embed_ir::model::display_name(path),
-        functions: Default::default(),
-    };
+    let item = Item::model(onnx_embed_ir::model::display_name(path));
     let tokens = onnx_embed_ir::compile(path, &item, options);
     let tokens = tokens.unwrap_or_else(|problems| panic!("{}", problems.report("model")));
     let listed = listed(&tokens);

@@ -11,7 +11,6 @@ use onnx_embed_ir::diff::{Comparison, compare};
 use onnx_embed_ir::emit::Item;
 use onnx_embed_ir::emit::fingerprint::{Fingerprint, Refusal};
 use onnx_embed_ir::model::display_name;
-use quote::{format_ident, quote};
 use serde_json::{Value as Json, json};
 
 use crate::inspect::code;
@@ -94,14 +93,7 @@ fn obstacle(arguments: &Diff, weights: Storage) -> Result<Option<Obstacle>> {
     let (path, options) = (&arguments.first, arguments.choices.options(weights));
     let failed = |problems: Diagnostics| anyhow!("{}", problems.report(&path.display().to_string()));
     let model = onnx_embed_ir::load(path, &options).map_err(failed)?;
-    let item = Item {
-        attributes: quote!(),
-        visibility: quote!(pub),
-        name: format_ident!("Model"),
-        runtime: quote!(::onnx_embed),
-        file: display_name(path),
-        functions: Default::default(),
-    };
+    let item = Item::model(display_name(path));
     // The values that the code depends on are known only after emission.
     onnx_embed_ir::check(&model, &item, &options).map_err(failed)?;
     let values = &model.graph.values;

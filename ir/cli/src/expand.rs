@@ -14,7 +14,6 @@ use onnx_embed_ir::model::display_name;
 use onnx_embed_ir::passes::rewrite::{Event, Report};
 use onnx_embed_ir::print;
 use onnx_embed_ir::rust::Code;
-use quote::quote;
 use serde_json::{Value as Json, json};
 
 use crate::inspect::listed;
@@ -127,12 +126,8 @@ fn shown(arguments: &Expand, passes: &mut Vec<Pass>) -> Result<Result<Shown, Dia
     }
     let name = syn::parse_str(&arguments.name);
     let item = Item {
-        attributes: quote!(),
-        visibility: quote!(pub),
         name: name.with_context(|| format!("`{}` is not a valid type name", arguments.name))?,
-        runtime: quote!(::onnx_embed),
-        file: display_name(path),
-        functions: Default::default(),
+        ..Item::model(display_name(path))
     };
     Ok(onnx_embed_ir::tree(&model, &item, &options).map(Shown::Code))
 }

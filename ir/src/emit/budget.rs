@@ -60,7 +60,6 @@ fn rest(code: &Code, left: usize) -> Option<usize> {
 mod tests {
     use expect_test::{Expect, expect};
     use prost::Message;
-    use quote::{format_ident, quote};
 
     use crate::emit::Item;
     use crate::options::Options;
@@ -80,14 +79,7 @@ mod tests {
         let model = crate::text::model(&text).unwrap().encode_to_vec();
         let options = Options::default();
         let model = crate::load_bytes(model.into(), &options).unwrap();
-        let item = Item {
-            attributes: quote!(),
-            visibility: quote!(pub),
-            name: format_ident!("Model"),
-            runtime: quote!(::onnx_embed),
-            file: "model.onnx".to_owned(),
-            functions: Default::default(),
-        };
+        let item = Item::model("model.onnx");
         let shown = match crate::code(&model, &item, &options) {
             Ok(_) => "fine".to_owned(),
             Err(problems) => problems.report("model"),

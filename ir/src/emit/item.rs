@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proc_macro2::{Ident, TokenStream};
-use quote::{ToTokens, format_ident};
+use quote::{ToTokens, format_ident, quote};
 
 use super::{imports, name};
 use crate::rust::{Code, code};
@@ -24,6 +24,18 @@ pub struct Item {
 }
 
 impl Item {
+    /// Returns `pub struct Model`, compiled from a file with this name.
+    pub fn model(file: impl Into<String>) -> Self {
+        Item {
+            attributes: TokenStream::new(),
+            visibility: quote!(pub),
+            name: format_ident!("Model"),
+            runtime: quote!(::onnx_embed),
+            file: file.into(),
+            functions: BTreeMap::new(),
+        }
+    }
+
     /// Returns the item with its name inside the module, which differs if that name has another meaning there.
     pub(super) fn inside(&self) -> Self {
         let mut taken = imports::names();

@@ -56,7 +56,6 @@ fn is_shown(id: ValueId, cx: &Context<'_>) -> bool {
 mod tests {
     use expect_test::expect;
     use prost::Message;
-    use quote::{format_ident, quote};
 
     use crate::emit::Item;
     use crate::options::Options;
@@ -66,14 +65,7 @@ mod tests {
         let text = format!("<ir_version: 10, opset_import: [\"\": 21]> {text}");
         let model = crate::text::model(&text).unwrap().encode_to_vec();
         let options = Options { trace, ..Options::default() };
-        let item = Item {
-            attributes: quote!(),
-            visibility: quote!(pub),
-            name: format_ident!("Model"),
-            runtime: quote!(::onnx_embed),
-            file: "model".to_owned(),
-            functions: Default::default(),
-        };
+        let item = Item::model("model");
         let model = crate::load_bytes(model.into(), &options).unwrap();
         let code = crate::code(model, &item, &options).unwrap();
         let file = syn::parse2(code).unwrap();

@@ -93,7 +93,6 @@ pub fn watched(files: &Files, folder: &Path) -> Code {
 #[cfg(test)]
 mod tests {
     use prost::Message;
-    use quote::{format_ident, quote};
 
     use crate::emit::Item;
     use crate::options::{Options, Weights};
@@ -103,14 +102,7 @@ mod tests {
     fn check(graph: &str, in_file: &[&str], embedded: &[&str]) {
         let text = format!("<ir_version: 10, opset_import: [\"\": 21]> {graph}");
         let bytes = crate::text::model(&text).unwrap().encode_to_vec();
-        let item = Item {
-            attributes: quote!(),
-            visibility: quote!(),
-            name: format_ident!("Model"),
-            runtime: quote!(::onnx_embed),
-            file: "m.onnx".to_owned(),
-            functions: Default::default(),
-        };
+        let item = Item { visibility: Default::default(), ..Item::model("m.onnx") };
         for (weights, expected) in [(Weights::File, in_file), (Weights::Embed, embedded)] {
             let options = Options { weights, ..Options::default() };
             let model = crate::load_bytes(bytes.clone().into(), &options).unwrap();

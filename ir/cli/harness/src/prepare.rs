@@ -10,7 +10,6 @@ use indicatif::ProgressBar;
 use onnx_embed_ir::diagnostics::{Diagnostics, Topic};
 use onnx_embed_ir::emit::Item;
 use onnx_embed_ir::options::Options;
-use quote::{format_ident, quote};
 
 use crate::build::{BuildRequest, Built, build};
 use crate::cost::Cost;
@@ -119,14 +118,7 @@ pub fn say(bar: &ProgressBar, text: &str) {
 
 /// Runs the compiler without rustc. Returns the number of nodes after simplification.
 fn compile(model: &Model, options: &Options) -> Result<usize, Obstacle> {
-    let item = Item {
-        attributes: quote!(),
-        visibility: quote!(pub),
-        name: format_ident!("Model"),
-        runtime: quote!(::onnx_embed),
-        file: model.name.clone(),
-        functions: Default::default(),
-    };
+    let item = Item::model(&model.name);
     let compile = || {
         let model = onnx_embed_ir::load(&model.path, options)?;
         let nodes = model.graph.body.nodes_within();

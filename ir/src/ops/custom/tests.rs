@@ -1,7 +1,5 @@
 //! Tests of function calls, and of messages about missing functions.
 
-use std::collections::BTreeMap;
-
 use expect_test::{Expect, expect};
 use prost::Message;
 
@@ -19,14 +17,7 @@ fn check(text: &str, functions: &[(&str, &[Declared])], expected: Expect) {
         (format!("my.{name}"), Binding { function, results })
     };
     let options = Options { operators: functions.iter().map(binding).collect(), ..Options::default() };
-    let item = Item {
-        attributes: Default::default(),
-        visibility: Default::default(),
-        name: quote::format_ident!("Model"),
-        runtime: quote::quote!(::onnx_embed),
-        file: "model".to_owned(),
-        functions: BTreeMap::new(),
-    };
+    let item = Item { visibility: Default::default(), ..Item::model("model") };
     let model = crate::load_bytes(model.encode_to_vec().into(), &options);
     let code = model.and_then(|model| crate::code(&model, &item, &options));
     let code = code.map_or_else(|problems| problems.report("model"), |code| code.to_string());

@@ -9,8 +9,6 @@ use std::path::{Path, PathBuf};
 
 use onnx_embed_ir::emit::Item;
 use onnx_embed_ir::options::Options;
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
 
 pub use unpack::unpack;
 
@@ -180,14 +178,7 @@ fn both_codes(path: &Path) -> Result<[String; 2], String> {
 }
 
 fn compile(path: &Path, options: &Options) -> Result<String, String> {
-    let item = Item {
-        attributes: TokenStream::new(),
-        visibility: quote!(pub),
-        name: format_ident!("Model"),
-        runtime: quote!(::onnx_embed),
-        file: "model.onnx".to_owned(),
-        functions: Default::default(),
-    };
+    let item = Item::model("model.onnx");
     match onnx_embed_ir::compile(path, &item, options) {
         Ok(tokens) => Ok(tokens.to_string()),
         Err(diagnostics) => Err(diagnostics.report("model.onnx")),

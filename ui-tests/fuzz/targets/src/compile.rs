@@ -4,7 +4,6 @@ use bytes::Bytes;
 use onnx_embed_ir::emit::Item;
 use onnx_embed_ir::model::Model;
 use onnx_embed_ir::options::Options;
-use quote::{format_ident, quote};
 
 /// Memory that compilation of a small file may hold: ten times the file and this number of bytes (SECURITY.md).
 const BASE: usize = 64 << 20;
@@ -25,12 +24,5 @@ pub fn compile(bytes: &[u8], simplify: bool) -> Result<(Model, String), String> 
 }
 
 pub fn item() -> Item {
-    Item {
-        attributes: Default::default(),
-        visibility: quote!(pub),
-        name: format_ident!("Model"),
-        runtime: quote!(::onnx_embed),
-        file: "model.onnx".to_owned(),
-        functions: Default::default(),
-    }
+    Item::model("model.onnx")
 }

@@ -7,9 +7,7 @@ use onnx_embed_ir::graph::Node;
 use onnx_embed_ir::options::Options;
 use onnx_embed_ir::proto::GraphProto;
 use onnx_embed_ir::types::TensorType;
-use proc_macro2::TokenStream;
 use prost::Message;
-use quote::{format_ident, quote};
 
 use crate::fragment::model;
 
@@ -45,14 +43,7 @@ pub fn code(graph: &GraphProto, opset: i64, simplify: bool) -> Result<String, St
 }
 
 fn item() -> Item {
-    Item {
-        attributes: TokenStream::new(),
-        visibility: quote!(pub),
-        name: format_ident!("Model"),
-        runtime: quote!(::onnx_embed),
-        file: "model.onnx".to_owned(),
-        functions: Default::default(),
-    }
+    Item::model("model.onnx")
 }
 
 fn options(simplify: bool) -> Options {

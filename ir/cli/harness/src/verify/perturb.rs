@@ -7,7 +7,6 @@ use onnx_embed_ir::dtype::{DType, ElementClass};
 use onnx_embed_ir::emit::Item;
 use onnx_embed_ir::options::Options;
 use onnx_embed_ir::weight::{Encoding, Weight};
-use quote::{format_ident, quote};
 
 use crate::random::next;
 
@@ -28,14 +27,7 @@ pub fn constants(path: &Path, options: &Options) -> Result<(Vec<Constant>, Files
         anyhow!("{}", problems.report(&path.to_string_lossy()))
     };
     let model = onnx_embed_ir::load(path, options).map_err(failed)?;
-    let item = Item {
-        attributes: quote!(),
-        visibility: quote!(pub),
-        name: format_ident!("Model"),
-        runtime: quote!(::onnx_embed),
-        file: "model.onnx".to_owned(),
-        functions: Default::default(),
-    };
+    let item = Item::model("model.onnx");
     // The values that the code depends on are known only after emission.
     onnx_embed_ir::code(&model, &item, options).map_err(failed)?;
     let values = &model.graph.values;
