@@ -59,7 +59,7 @@ struct Entry {
 }
 
 impl Elements {
-    /// Returns elements that are stored nowhere else. The limit of [`ROOM`] does not apply to them.
+    /// Returns elements that are stored nowhere else. The limit of `ROOM` does not apply to them.
     pub fn only(known: Known, source: Option<Source>) -> Self {
         let held = Held { known, bytes: 0, room: Room::default() };
         Elements { known: Some(Rc::new(held)), source }
