@@ -61,6 +61,20 @@ pub fn run(
     done("placement", graph, None);
 }
 
+/// Runs the passes that rules need before them, and these rules. Returns `false` if a rule still applied in the last
+/// round.
+pub fn simplify_by<'r>(
+    graph: &mut Graph,
+    names: &mut Names,
+    rules: impl IntoIterator<Item = &'r Rule>,
+    report: &mut Report,
+) -> bool {
+    flow::simplify(graph);
+    dead::remove(graph);
+    share::share(graph);
+    simplify(graph, names, rules, report)
+}
+
 /// Maximum number of rounds of [`simplify`]. A few suffice unless a rule undoes another.
 const MAX_ROUNDS: usize = 64;
 

@@ -332,6 +332,14 @@ impl Match<'_, '_> {
 }
 
 impl Rule {
+    /// Returns the text of the right side, `None` if a function builds it.
+    pub fn replacement(&self) -> Option<&'static str> {
+        match self.to {
+            To::Text(text) => Some(text),
+            To::Made(_) => None,
+        }
+    }
+
     /// Checks the texts of the rule. An error contains the part that cannot be parsed.
     pub fn check(&self) -> Result<(), &'static str> {
         parse(self.from)?;

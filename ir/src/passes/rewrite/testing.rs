@@ -6,7 +6,7 @@ use prost::Message;
 
 use super::{Report, Rule};
 use crate::options::Options;
-use crate::passes::{dead, flow, rules, share, simplify};
+use crate::passes::{rules, simplify_by};
 use crate::{print, read};
 
 /// Returns the graph of a rule's example after these rules.
@@ -26,6 +26,13 @@ pub fn trained<'r>(text: &str, rules: impl IntoIterator<Item = &'r Rule>) -> (St
     with(text, rules, &options)
 }
 
+/// Returns the reasons why a rule does not apply to a graph, in the form of an example, in which its pattern matches.
+pub fn reasons(rule: &str, example: &str) -> Vec<&'static str> {
+    let text = format!("<ir_version: 10, opset_import: [\"\": 25, \"com.microsoft\": 1]> g {example}");
+    let (_, report) = graph(&text, rules::all());
+    report.missed.iter().filter(|event| event.rule == rule).map(|event| event.reason).collect()
+}
+
 fn with<'r>(text: &str, rules: impl IntoIterator<Item = &'r Rule>, options: &Options) -> (String, Report) {
     let model = crate::text::model(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let bytes = model.encode_to_vec().into();
@@ -33,11 +40,8 @@ fn with<'r>(text: &str, rules: impl IntoIterator<Item = &'r Rule>, options: &Opt
     let (mut model, problems) = untyped.typed(options);
     assert!(problems.is_empty(), "{}", problems.report(text));
     let graph = &mut model.graph;
-    flow::simplify(graph);
-    dead::remove(graph);
-    share::share(graph);
     let mut report = Report::default();
-    assert!(simplify(graph, &mut model.names, rules, &mut report), "the rules do not terminate");
+    assert!(simplify_by(graph, &mut model.names, rules, &mut report), "the rules do not terminate");
     (print::graph(graph), report)
 }
 
