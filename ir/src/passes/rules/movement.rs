@@ -78,7 +78,10 @@ pub const RULES: &[Rule] = &[
     rule("casts", "Cast:outer(Cast:inner(x))", "Cast<to = @to>(x)")
         .when(through_wider)
         .shared()
-        .law("a cast through a type that represents every value exactly changes nothing")
+        .law(
+            "a cast through a type that represents every value exactly changes nothing, except through floats to integers \
+             that do not represent every value",
+        )
         .example("(int8[N] x) => (float[N] z) { y = Cast <to = 7> (x) z = Cast <to = 1> (y) }"),
 ];
 
@@ -150,8 +153,12 @@ fn through_wider(m: &mut Match<'_, '_>) -> Result<(), Miss> {
     // The conversion to smaller types depends on another attribute.
     let plain =
         to.is_float() || to.bits() >= 8 && matches!(to.kind(), ElementClass::Int | ElementClass::Bool);
+    // Floats out of the range of an integer become the nearest bound, integers wrap.
+    let saturates = from.is_int() && through.is_float() && to.is_int() && !represents(to, from);
     if !plain {
         Err("other attributes affect the cast to this type")
+    } else if saturates {
+        Err("the float between integers saturates, where a cast of integers wraps")
     } else if represents(through, from) {
         Ok(())
     } else {
@@ -194,7 +201,7 @@ fn represents(wide: DType, narrow: DType) -> bool {
 mod tests {
     use expect_test::expect;
 
-    use crate::passes::rewrite::testing::shown;
+    use crate::passes::rewrite::testing::{reasons, shown};
 
     #[test]
     fn sequences_are_shortened() {
@@ -245,5 +252,19 @@ mod tests {
               float32[N] z = Cast <to: F32, saturate: true, toward: "Up"> (x)
         "#]]
         .assert_eq(&shown(super::RULES));
+    }
+
+    #[test]
+    fn floats_between_integers_may_saturate() {
+        let found = |to: &str, number: i32| {
+            let nodes = format!("f = Cast <to = 1> (x) y = Cast <to = {number}> (f)");
+            reasons("casts", &format!("(int16[N] x) => ({to}[N] y) {{ {nodes} }}"))
+        };
+        let reason = "the float between integers saturates, where a cast of integers wraps";
+        // 300 becomes 255, not 44.
+        assert_eq!(found("uint8", 2), [reason]);
+        assert_eq!(found("uint16", 4), [reason]);
+        assert!(found("int32", 6).is_empty());
+        assert!(found("bool", 9).is_empty());
     }
 }
