@@ -28,7 +28,13 @@ pub const RULES: &[Rule] = &[
     rule("already nonnegative", "Relu|Abs(p)", "p")
         .when(|m| {
             let maker = m.maker(m.value("p")?);
-            if maker.is_some_and(|node| ops::facts(&node.kind).nonnegative) { Ok(()) } else { Err("") }
+            if !maker.is_some_and(|node| ops::facts(&node.kind).nonnegative) {
+                Err("")
+            } else if !m.result()?.dtype.is_float() {
+                Err("the absolute value of the smallest integer is negative")
+            } else {
+                Ok(())
+            }
         })
         .law("|p| = max(p, 0) = p if p is never negative")
         .example("(float[N] x) => (float[N] z) { y = Sigmoid (x) z = Relu (y) }"),
@@ -77,7 +83,7 @@ pub fn bounded(m: &mut Match<'_, '_>, x: ValueId, bounds: (f64, f64)) -> Result<
 mod tests {
     use expect_test::expect;
 
-    use crate::passes::rewrite::testing::{graph, shown};
+    use crate::passes::rewrite::testing::{graph, reasons, shown};
     use crate::passes::rules;
 
     #[test]
@@ -129,5 +135,15 @@ mod tests {
             }
         "#]]
         .assert_eq(&graph(text, rules::all()).0);
+    }
+
+    #[test]
+    fn absolute_values_of_integers_may_be_negative() {
+        let found = |dtype: &str| {
+            let nodes = "y = Abs (x) z = Relu (y)";
+            reasons("already nonnegative", &format!("({dtype}[N] x) => ({dtype}[N] z) {{ {nodes} }}"))
+        };
+        assert_eq!(found("int32"), ["the absolute value of the smallest integer is negative"]);
+        assert!(found("float").is_empty());
     }
 }
