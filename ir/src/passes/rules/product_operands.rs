@@ -64,8 +64,10 @@ pub const RULES: &[Rule] = &[
         let (node, number) = (m.node("product")?, m.number("alpha")?);
         let (alpha, dtype) = (number as f32, m.result()?.dtype);
         let exact = f64::from(alpha) == number && rounded(number, dtype) == number;
-        let single = dtype == DType::F32 && alpha.is_finite();
-        if !(single || exact && dtype.is_float()) {
+        if !alpha.is_finite() {
+            return Err("the factor is not finite");
+        }
+        if !(dtype == DType::F32 || exact && dtype.is_float()) {
             return Err("the factor would be rounded again");
         }
         let product = m.operator::<MatMul>("product")?.times(alpha);

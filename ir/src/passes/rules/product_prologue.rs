@@ -37,8 +37,8 @@ pub const RULES: &[Rule] = &[
         if !m.operator::<Conv>("product")?.is_unpadded() {
             return Err("the convolution is padded");
         }
-        if !m.finite(weight) {
-            return Err("the weight is not finite");
+        if !m.finite(weight) || !m.number("more")?.is_finite() {
+            return Err("the weight or the offset is not finite");
         }
         let bias = node.input(2);
         if bias.is_some_and(|id| !m.value_of(id).is_constant()) || node.inputs.len() > 3 {
@@ -56,7 +56,7 @@ pub const RULES: &[Rule] = &[
         }
         m.made(node.clone(), &with(node, &[x, weight, added]))
     })
-    .law("Σ w(x + c) = Σ wx + c Σ w, without padding and for finite w")
+    .law("Σ w(x + c) = Σ wx + c Σ w, without padding and for finite w and c")
     .example(
         "(float[N, 2, 5] x) => (float[N, 3, 4] y)
         <float[3, 2, 2] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, float two = {2}> {
@@ -104,7 +104,7 @@ fn with(node: &Node, first: &[ValueId]) -> Vec<Option<ValueId>> {
 mod tests {
     use expect_test::expect;
 
-    use crate::passes::rewrite::testing::shown;
+    use crate::passes::rewrite::testing::{reasons, shown};
 
     #[test]
     fn operators_before_a_product_are_folded_into_it() {
@@ -149,5 +149,19 @@ mod tests {
               float32[N, 1, 3] y = Conv <window: {pads: [1, 0], padding: Explicit}, groups: 1> (x, w)
         "#]]
         .assert_eq(&shown(super::RULES));
+    }
+
+    #[test]
+    fn infinite_offsets_remain() {
+        let found = |more: &str| {
+            let constants = format!("<float[1, 1, 2] w = {{1, -1}}, float more = {{{more}}}>");
+            let nodes = "{ h = Add (x, more) y = Conv (h, w) }";
+            reasons(
+                "offset before a convolution",
+                &format!("(float[N, 1, 5] x) => (float[N, 1, 4] y) {constants} {nodes}"),
+            )
+        };
+        assert_eq!(found("inf"), ["the weight or the offset is not finite"]);
+        assert!(found("2").is_empty());
     }
 }

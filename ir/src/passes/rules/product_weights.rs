@@ -16,7 +16,7 @@ pub const RULES: &[Rule] = &[
              $weight, ..), $scale, $shift, $mean, $variance)",
         batch_norm,
     )
-    .law("(wx + b - μ)f + β = (wf)x + (b - μ)f + β with f = s/√(σ² + ε), per channel")
+    .law("(wx + b - μ)f + β = (wf)x + (b - μ)f + β with a finite f = s/√(σ² + ε), per channel")
     .example(
         "(float[N, 2, 5] x) => (float[N, 3, 4] y)
         <float[3, 2, 2] w = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, float[3] s = {1, 2, 3},
@@ -29,7 +29,7 @@ pub const RULES: &[Rule] = &[
         "Conv|ConvTranspose|Gemm|MatMul|Linear:product(x, $weight, ..) * $factor",
         factor,
     )
-    .law("(wx + b)f = (wf)x + bf, with f per channel")
+    .law("(wx + b)f = (wf)x + bf, with a finite f per channel")
     .example(
         "(float[N, 2] x) => (float[N, 3] y)
         <float[3, 2] w = {1, 2, 3, 4, 5, 6}, float[3] b = {1, 2, 3}, float[1, 3] f = {1, 2, 3}> {
@@ -169,10 +169,15 @@ fn batch_norm(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     product.with(m, weight, bias)
 }
 
-/// Returns the factor of each channel in a batch normalization called `norm`.
+/// Returns the factor of each channel in a batch normalization called `norm`. It is finite, because variances are not
+/// negative.
 pub fn norm_factor(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     let epsilon = m.operator::<Batch>("norm")?.inference();
-    let epsilon = m.scalar(epsilon.ok_or("the statistics are computed from the batch")?.into())?;
+    let epsilon = epsilon.ok_or("the statistics are computed from the batch")?;
+    if epsilon <= 0.0 || !m.finite(m.value("scale")?) {
+        return Err("the factor may be infinite");
+    }
+    let epsilon = m.scalar(epsilon.into())?;
     let [scale, variance] = ["scale", "variance"].map(|name| m.value(name));
     let shifted = m.call("Add", &[], &[Some(variance?), Some(epsilon)])?;
     let root = m.call("Sqrt", &[], &[Some(shifted)])?;
@@ -183,6 +188,9 @@ fn factor(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     let product = Product::of(m)?;
     in_single(m)?;
     let factor = m.value("factor")?;
+    if !m.finite(factor) {
+        return Err("the factor is not finite");
+    }
     let factor = product.vector(m, factor)?;
     let weight = product.scaled(m, factor)?;
     match product.bias {
@@ -235,7 +243,7 @@ impl Match<'_, '_> {
 mod tests {
     use expect_test::expect;
 
-    use crate::passes::rewrite::testing::{shown, trained};
+    use crate::passes::rewrite::testing::{reasons, shown, trained};
     use crate::passes::rules;
 
     #[test]
@@ -310,5 +318,31 @@ mod tests {
               float32[N, 4, 3] y = Linear (x, w, b)
         "#]]
         .assert_eq(&shown(super::RULES));
+    }
+
+    #[test]
+    fn infinite_factors_remain() {
+        let product = |factor: &str| {
+            let constants = format!("<float[2, 1] w = {{1, -1}}, float[1] f = {{{factor}}}>");
+            let nodes = "{ p = MatMul (x, w) y = Mul (p, f) }";
+            reasons("factor of a product", &format!("(float[N, 2] x) => (float[N, 1] y) {constants} {nodes}"))
+        };
+        assert_eq!(product("inf"), ["the factor is not finite"]);
+        assert!(product("2").is_empty());
+        let norm = |scale: &str, epsilon: &str| {
+            let constants = format!(
+                "<float[1, 1, 1] w = {{1}}, float[1] s = {{{scale}}}, float[1] b = {{1}}, float[1] m = {{0}}, \
+                 float[1] v = {{0}}>"
+            );
+            let norm = format!("BatchNormalization <epsilon = {epsilon}> (c, s, b, m, v)");
+            let nodes = format!("{{ c = Conv (x, w) y = {norm} }}");
+            reasons(
+                "batch norm of a product",
+                &format!("(float[N, 1, 5] x) => (float[N, 1, 5] y) {constants} {nodes}"),
+            )
+        };
+        let reason = ["the factor may be infinite"];
+        assert_eq!([norm("inf", "1.0"), norm("1", "0.0")], [reason, reason]);
+        assert!(norm("1", "1.0").is_empty());
     }
 }
