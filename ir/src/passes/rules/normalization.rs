@@ -36,6 +36,9 @@ pub const RULES: &[Rule] = &[
         if m.number("epsilon")? <= 0.0 {
             return Err("epsilon is not positive, so a variance of 0 makes both terms infinite");
         }
+        if !m.finite(m.value("scale")?) {
+            return Err("an infinite scale makes both terms infinite");
+        }
         over_last_axes(m, "mean")?;
         over_last_axes(m, "variance")
     })
@@ -180,7 +183,7 @@ fn in_half_precision(m: &mut Match<'_, '_>) -> Result<(), Miss> {
 mod tests {
     use expect_test::expect;
 
-    use crate::passes::rewrite::testing::shown;
+    use crate::passes::rewrite::testing::{reasons, shown};
 
     #[test]
     fn norms_are_one_operator() {
@@ -300,5 +303,22 @@ mod tests {
               >
               float32[N, 2] y = LayerNormalization <axis: -1, epsilon: 1e-5, statistics: F32> (x, s, b)
         "#]].assert_eq(&shown(super::RULES));
+    }
+
+    #[test]
+    fn infinite_scales_remain() {
+        let found = |scale: &str| {
+            let constants =
+                format!("<float e = {{0.00001}}, float[2] g = {{1, {scale}}}, float[2] b = {{3, 4}}>");
+            let nodes = "m = GlobalAveragePool (x) d = Sub (x, m) s = Mul (d, d) v = GlobalAveragePool (s) p = Add (v, e)
+                q = Sqrt (p) i = Reciprocal (q) r = Mul (i, g) a = Mul (m, r) c = Sub (b, a) f = Mul (x, r)
+                y = Add (f, c)";
+            reasons(
+                "layer norm as batch norm",
+                &format!("(float[N, 3, 2] x) => (float[N, 3, 2] y) {constants} {{ {nodes} }}"),
+            )
+        };
+        assert_eq!(found("inf"), ["an infinite scale makes both terms infinite"]);
+        assert!(found("2").is_empty());
     }
 }
