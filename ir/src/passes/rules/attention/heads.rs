@@ -22,7 +22,7 @@ pub const RULES: &[Rule] = &[
         }
         if changed { super::made(m, operator, &inputs) } else { Err("") }
     })
-    .law("(aq)(bk)ᵀ = ab·qkᵀ; moving elements does not change their factor")
+    .law("(aq)(bk)ᵀ = ab·qkᵀ for finite a and b; moving elements does not change their factor")
     .example(
         "(float[B, Q, 8] q, float[B, 2, K, 4] k, float[B, 2, K, 4] v)
         => (float[B, 2, Q, 4] y) <float half = {0.5}, int64[4] heads = {0, 0, 2, 4}> {
@@ -168,7 +168,8 @@ fn unscaled(m: &mut Match<'_, '_>, id: ValueId, left: usize) -> Option<(ValueId,
                 ("Div", None, Some(number)) => (a, 1.0 / number),
                 _ => return None,
             };
-            (m.value_of(x).ty == m.value_of(id).ty).then_some((x, factor))
+            // The elements of a sum times infinity may be infinities of different signs.
+            (factor.is_finite() && m.value_of(x).ty == m.value_of(id).ty).then_some((x, factor))
         }
         "Transpose"
         | "Reshape"
@@ -216,7 +217,8 @@ fn repeats(own: &Dim, all: &Dim) -> bool {
 mod tests {
     use expect_test::expect;
 
-    use crate::passes::rewrite::testing::shown;
+    use crate::passes::rewrite::testing::{graph, shown};
+    use crate::passes::rules;
 
     #[test]
     fn heads_are_part_of_attention() {
@@ -312,5 +314,21 @@ mod tests {
               float32[B, T, 8] y = Attention <query_heads: 2, key_heads: 2, causal: true, softcap: 0.0, shown: "Products", windows: [none, none], short_masks: true> (%17, %21, %25)
         "#]]
         .assert_eq(&shown(super::RULES));
+    }
+
+    #[test]
+    fn infinite_factors_remain() {
+        for (factor, remains) in [("inf", true), ("0.5", false)] {
+            let text = format!(
+                "<ir_version: 10, opset_import: [\"\": 25]>
+                g (float[B, 2, Q, 4] q, float[B, 2, 4, K] k, float[B, 2, K, 4] v) => (float[B, 2, Q, 4] y)
+                <float f = {{{factor}}}> {{
+                    h = Mul (q, f) p = MatMul (h, k) c = Softmax <axis = -1> (p) y = MatMul (c, v)
+                }}"
+            );
+            let (graph, _) = graph(&text, rules::all());
+            assert!(graph.contains("JoinedAttention"), "{graph}");
+            assert_eq!(graph.contains(" = Mul ("), remains, "{graph}");
+        }
     }
 }
