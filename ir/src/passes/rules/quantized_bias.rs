@@ -53,7 +53,7 @@ fn biased(m: &mut Match<'_, '_>, step: Option<&str>) -> Result<ValueId, Miss> {
 mod tests {
     use expect_test::expect;
 
-    use crate::passes::rewrite::testing::shown;
+    use crate::passes::rewrite::testing::{reasons, shown};
 
     #[test]
     fn biases_are_added_to_integers() {
@@ -96,5 +96,20 @@ mod tests {
               >
               uint8[N, 2] y = com.microsoft.QLinearAdd <function: "activate_biased", in_steps: true> (a, s, z, t, z, b)
         "#]].assert_eq(&shown(super::RULES));
+    }
+
+    #[test]
+    fn values_that_are_dequantized_to_half_precision_remain() {
+        let text = |dtype: i32| {
+            format!(
+                "(uint16[N] a) => (uint16[N] y) <float s = {{256}}, uint16 z = {{0}}> {{
+                    c = DequantizeLinear <output_dtype = {dtype}> (a, s, z) y = QuantizeLinear (c, s, z)
+                }}"
+            )
+        };
+        let reason = "the scale is not constant, or may not restore the integers exactly";
+        // 300 * 256 is infinite in half precision.
+        assert_eq!(reasons("requantization", &text(10)), [reason]);
+        assert!(reasons("requantization", &text(1)).is_empty());
     }
 }

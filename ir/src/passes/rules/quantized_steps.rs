@@ -163,8 +163,10 @@ pub fn scaled(m: &Match<'_, '_>, id: ValueId) -> Result<(Scaled, i64), Miss> {
     let (Some(linear), Some(x), Some(scale)) = (linear, node.input(0), node.input(1)) else {
         return Err("");
     };
-    let zero = node.input(2);
-    Ok((Scaled { x, scale, zero }, linear.axis()))
+    if m.tensor_of(id)?.dtype != DType::F32 {
+        return Err("the dequantized values are not `float32`");
+    }
+    Ok((Scaled { x, scale, zero: node.input(2) }, linear.axis()))
 }
 
 /// Returns the integers from which a value is dequantized with one scale, the scale and the zero point.
@@ -194,8 +196,7 @@ pub fn result(m: &mut Match<'_, '_>) -> Result<Vec<Option<ValueId>>, Miss> {
     let q = m.node("q")?;
     let (x, scale) = (q.output(0).ok_or("")?, m.value("s")?);
     one(m, scale)?;
-    let zero = q.input(2);
-    let [_, scale, zero] = inputs(m, Scaled { x, scale, zero })?;
+    let [_, scale, zero] = inputs(m, Scaled { x, scale, zero: q.input(2) })?;
     Ok(vec![scale, zero])
 }
 
@@ -208,10 +209,8 @@ pub fn alone(m: &Match<'_, '_>, node: &Node) -> Result<(), Miss> {
 }
 
 fn one(m: &Match<'_, '_>, scale: ValueId) -> Result<(), Miss> {
-    match m.tensor_of(scale)?.count() {
-        Some(1) => Ok(()),
-        _ => Err("the scale is not per tensor"),
-    }
+    let is_one = m.tensor_of(scale)?.count() == Some(1);
+    if is_one { Ok(()) } else { Err("the scale is not per tensor") }
 }
 
 /// Returns the integers of a node's operands from index `first` on, with their scales and zero points.
@@ -238,7 +237,9 @@ fn same_scale(m: &mut Match<'_, '_>) -> Result<(), Miss> {
         return Err("the zero points, axes or block sizes differ");
     }
     let (scale, x) = (m.tensor("s")?, m.tensor("x")?);
-    let exact = scale.dtype == DType::F32 && x.dtype.is_int() && x.dtype.bits() <= 16;
+    let between = m.node("d")?.output(0).ok_or("the node has no output")?;
+    let single = scale.dtype == DType::F32 && m.tensor_of(between)?.dtype == DType::F32;
+    let exact = single && x.dtype.is_int() && x.dtype.bits() <= 16;
     let usual = |scale: &f64| (1e-30..1e30).contains(scale);
     match m.value_of(m.value("s")?).known.read() {
         Some(Known::Floats(all)) if exact && all.iter().all(usual) => Ok(()),
