@@ -5,6 +5,7 @@ mod list;
 mod missing;
 pub mod signed;
 mod sparse;
+pub mod variables;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

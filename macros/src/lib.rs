@@ -14,6 +14,7 @@ use argument::Arguments;
 use onnx_embed_ir::diagnostics::Diagnostics;
 use onnx_embed_ir::emit::Item;
 use onnx_embed_ir::files::signed::{self, Key};
+use onnx_embed_ir::files::variables::variables;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 
@@ -113,7 +114,7 @@ fn expand(arguments: &Arguments) -> TokenStream {
     {
         return quote_spanned!(span => ::core::compile_error! { #complaint });
     }
-    let variables = path::variables(&written).into_iter();
+    let variables = variables(&written).into_iter();
     // The compiler expands the macro again if the value of a variable changes.
     let watched: TokenStream = variables
         .map(|name| {
@@ -149,6 +150,7 @@ fn compile(arguments: &Arguments, written: &str) -> Result<TokenStream, Diagnost
         name: arguments.name.clone(),
         runtime: runtime(arguments),
         file: onnx_embed_ir::model::display_name(&file),
+        origin: path::origin(&file),
         functions: arguments.functions.clone(),
     };
     let mut options = arguments.options.clone();

@@ -20,9 +20,10 @@ const PAGE: usize = 4096;
 const SAMPLES: usize = 64;
 
 /// Returns `fn files()`, which returns the bytes of the model's files.
-pub fn embedded(files: &Files, folder: &Path) -> Code {
+pub fn embedded(files: &Files, folder: &Path, origin: &str) -> Code {
     let files = files.list().into_iter();
-    let all: Vec<Code> = files.map(|(name, bytes)| file(&folder.join(name), &bytes)).collect();
+    let all: Vec<Code> =
+        files.map(|(name, bytes)| file(&folder.join(&name), &name, origin, &bytes)).collect();
     let count = Literal::usize_unsuffixed(all.len());
     // In a plain function the bytes cost the compiler least; in a constant, ten times more.
     code! {
@@ -33,28 +34,31 @@ pub fn embedded(files: &Files, folder: &Path) -> Code {
     }
 }
 
-fn file(path: &Path, bytes: &[u8]) -> Code {
+fn file(path: &Path, name: &Path, origin: &str, bytes: &[u8]) -> Code {
     let shown = path.to_string_lossy().into_owned();
     let length = Literal::usize_unsuffixed(bytes.len());
     if bytes.len() < ASSEMBLED {
         return code!(embedded!(include_bytes!(#shown), #length));
     }
-    let symbol = symbol(&shown, bytes);
+    let symbol = symbol(origin, &name.to_string_lossy(), bytes);
     let directives = directives(&shown, bytes.len());
     code!(embedded!(include_bytes!(#shown), #length, #symbol, #directives))
 }
 
-/// Returns a symbol for the contents of a file, without reading all of it. Files have the same symbol if their paths,
-/// lengths and samples are equal.
-fn symbol(path: &str, bytes: &[u8]) -> String {
-    let mut name = hash(EMPTY, path.as_bytes());
-    name = hash(name, &bytes.len().to_le_bytes());
+/// Returns a symbol for the contents of a file, without reading all of it. Files have the same symbol if the origins of
+/// their models, their names, lengths and samples are equal. No path of this computer is part of it, so that builds in
+/// different folders have equal programs.
+fn symbol(origin: &str, name: &str, bytes: &[u8]) -> String {
+    let mut number = hash(EMPTY, origin.as_bytes());
+    number = hash(number, &[0]);
+    number = hash(number, name.as_bytes());
+    number = hash(number, &bytes.len().to_le_bytes());
     let step = (bytes.len() / SAMPLES).max(1);
     for start in (0..bytes.len()).step_by(step) {
         let word = bytes.get(start..).unwrap_or_default();
-        name = hash(name, word.get(..8).unwrap_or(word));
+        number = hash(number, word.get(..8).unwrap_or(word));
     }
-    format!("onnx_embed_{name:016x}")
+    format!("onnx_embed_{number:016x}")
 }
 
 /// Returns the directives for the assembler: `.incbin "path",start,length`.
@@ -89,7 +93,8 @@ mod tests {
     fn small_files_are_included_and_large_ones_assembled() {
         let text = |length| {
             let bytes = vec![7; length];
-            file(Path::new("/a b.onnx"), &bytes).into_tokens().to_string()
+            let name = Path::new("a b.onnx");
+            file(&Path::new("/").join(name), name, "x", &bytes).into_tokens().to_string()
         };
         assert_eq!(text(5), r#"embedded ! (include_bytes ! ("/a b.onnx") , 5)"#);
         let large = text(ASSEMBLED + 1);
@@ -116,12 +121,15 @@ mod tests {
     }
 
     #[test]
-    fn symbols_tell_contents_and_paths_apart() {
+    fn symbols_tell_contents_and_files_apart() {
         let bytes = vec![1; ASSEMBLED];
         let mut other = bytes.clone();
         other[ASSEMBLED / 2] = 2;
-        assert_eq!(symbol("a", &bytes), symbol("a", &bytes));
-        assert_ne!(symbol("a", &bytes), symbol("b", &bytes));
-        assert_ne!(symbol("a", &bytes), symbol("a", &other));
+        let first = symbol("p 1 m.onnx", "m.onnx", &bytes);
+        assert_eq!(first, symbol("p 1 m.onnx", "m.onnx", &bytes));
+        for [origin, name] in [["p 2 m.onnx", "m.onnx"], ["p 1 m.onnx", "m.bin"], ["p 1 m.onn", "xm.onnx"]] {
+            assert_ne!(first, symbol(origin, name, &bytes), "{origin}");
+        }
+        assert_ne!(first, symbol("p 1 m.onnx", "m.onnx", &other));
     }
 }

@@ -19,6 +19,8 @@ pub struct Item {
     pub runtime: TokenStream,
     /// Name of the model's file, for documentation.
     pub file: String,
+    /// Name of the model's file that does not depend on the folder of the package, for symbols.
+    pub origin: String,
     /// Functions that compute operators, as the caller wrote them, by operator.
     pub functions: BTreeMap<String, TokenStream>,
 }
@@ -26,12 +28,14 @@ pub struct Item {
 impl Item {
     /// Returns `pub struct Model`, compiled from a file with this name.
     pub fn model(file: impl Into<String>) -> Self {
+        let file = file.into();
         Item {
             attributes: TokenStream::new(),
             visibility: quote!(pub),
             name: format_ident!("Model"),
             runtime: quote!(::onnx_embed),
-            file: file.into(),
+            origin: file.clone(),
+            file,
             functions: BTreeMap::new(),
         }
     }

@@ -100,7 +100,7 @@ fn written(
     let functions = cx.functions.items();
     let folder = model.files.folder().unwrap_or(std::path::Path::new(""));
     let embedded = match options.weights {
-        Weights::Embed => embedded::embedded(&model.files, folder),
+        Weights::Embed => embedded::embedded(&model.files, folder, &chosen.origin),
         Weights::File => weights::watched(&model.files, folder),
     };
     let signatures = signed::watched(&model.files, folder, options);

@@ -2,13 +2,12 @@
 //!
 //! A `concat!` may contain literals and environment variables.
 
+use onnx_embed_ir::files::variables::escaped;
 use proc_macro2::Span;
 use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{Lit, LitStr, Macro, Token};
-
-use crate::path::escaped;
 
 /// Parses the path. In the returned literal, variables have the form `${NAME}`.
 pub fn location(input: ParseStream<'_>) -> syn::Result<LitStr> {
