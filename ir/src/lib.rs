@@ -16,6 +16,7 @@ pub mod graph;
 pub mod infer;
 pub mod inspect;
 mod labels;
+pub mod licenses;
 pub mod metadata;
 pub mod model;
 mod names;

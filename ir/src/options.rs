@@ -30,6 +30,8 @@ pub struct Options {
     pub memory_limit: Option<u64>,
     /// Key of the signatures that the files of the model must have.
     pub signature: Option<Arc<Key>>,
+    /// Licenses that the file may declare. Otherwise the license is not checked.
+    pub licenses: Option<Arc<Vec<String>>>,
 }
 
 impl Default for Options {
@@ -47,6 +49,7 @@ impl Default for Options {
             trace: false,
             memory_limit: None,
             signature: None,
+            licenses: None,
         }
     }
 }

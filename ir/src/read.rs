@@ -32,6 +32,7 @@ use crate::attributes::{self, Attributes, NamedAttribute};
 use crate::diagnostics::{Diagnostics, Problem, Site};
 use crate::files::{Files, signed};
 use crate::graph::{Block, Graph, Node, Value, ValueId, Values};
+use crate::licenses;
 use crate::model::Facts;
 use crate::names::Names;
 use crate::ops::custom::{self, Advice};
@@ -97,6 +98,11 @@ fn read_files(files: Files, options: &Options) -> Result<Untyped, Diagnostics> {
         Err(diagnostics)
     };
     if let Err(problem) = facts.check() {
+        return fail(diagnostics, problem);
+    }
+    if let Some(accepted) = &options.licenses
+        && let Err(problem) = licenses::check(&message.metadata_props, accepted)
+    {
         return fail(diagnostics, problem);
     }
     let duplicates = duplicates::find(&message).into_iter();

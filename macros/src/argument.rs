@@ -5,6 +5,7 @@ mod memory;
 mod operator;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use onnx_embed_ir::files::signed;
 use onnx_embed_ir::options::{Options, Precision, Size, Weights};
@@ -59,6 +60,7 @@ enum Choice {
     Trace(bool),
     MemoryLimit(u64),
     Signature(LitStr),
+    Licenses(Vec<String>),
 }
 
 impl Parse for Arguments {
@@ -152,6 +154,9 @@ impl Arguments {
                     self.keys.insert(signed::OPTION.to_owned(), key.span());
                     self.key = Some(key);
                 }
+                Choice::Licenses(licenses) => {
+                    Arc::make_mut(self.options.licenses.get_or_insert_default()).extend(licenses)
+                }
             }
         }
         Ok(())
@@ -208,6 +213,7 @@ impl Parse for Choice {
                 input.parse::<Token![=]>()?;
                 Ok(Choice::Signature(input.parse()?))
             }
+            "licenses" => licenses(input, name.span()),
             "outputs" => outputs(input, name.span()),
             "dims" => {
                 let dims = entries(input, |input| {
@@ -232,7 +238,8 @@ impl Parse for Choice {
                 name.span(),
                 format!(
                     "unknown option `{other}`, expected `weights`, `dims`, `inputs`, `outputs`, `ops`, \
-                     `simplify`, `precision`, `train`, `trace`, `memory_limit`, `signature` or `crate`"
+                     `simplify`, `precision`, `train`, `trace`, `memory_limit`, `signature`, `licenses` or \
+                     `crate`"
                 ),
             )),
         }
@@ -296,6 +303,19 @@ fn outputs(input: ParseStream<'_>, span: Span) -> syn::Result<Choice> {
         return Err(syn::Error::new(span, message));
     }
     Ok(Choice::Outputs(names, rest))
+}
+
+/// Parses `("MIT", "Apache-2.0")`.
+fn licenses(input: ParseStream<'_>, span: Span) -> syn::Result<Choice> {
+    let list;
+    parenthesized!(list in input);
+    let names = list.call(Punctuated::<LitStr, Token![,]>::parse_terminated)?;
+    let names: Vec<String> = names.iter().map(LitStr::value).collect();
+    if names.is_empty() || names.iter().any(|name| name.trim().is_empty()) {
+        let message = "expected the names of licenses, as in `licenses(\"MIT\", \"Apache-2.0\")`";
+        return Err(syn::Error::new(span, message));
+    }
+    Ok(Choice::Licenses(names))
 }
 
 fn entries<T>(input: ParseStream<'_>, entry: fn(ParseStream<'_>) -> syn::Result<T>) -> syn::Result<Vec<T>> {

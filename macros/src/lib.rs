@@ -87,6 +87,8 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 /// - `signature = "key.pub"` requires a signature of the model and of each file of its external data: `model.onnx.minisig`
 ///   next to `model.onnx`, as `minisign -Sm model.onnx` writes it. The path of the public key is relative to the same
 ///   folders as that of the model. `from_file` and `from_bytes` require signatures, too.
+/// - `licenses("MIT", "Apache-2.0")` requires that the metadata of the file declares one of these licenses, in the
+///   property `model_license`, `license` or a similar one. A file that declares no license is refused.
 /// - `crate = path` sets the path of the run-time crate if another crate re-exports it. A name that Cargo.toml sets is
 ///   found without this option.
 ///

@@ -2,7 +2,10 @@
 
 use onnx_embed::{Metadata, OnnxModel, onnx_model};
 
-onnx_model! { struct Iris = "../../models/iris.onnx"; }
+onnx_model! {
+    #[onnx(licenses("CC0"))]
+    struct Iris = "../../models/iris.onnx";
+}
 onnx_model! { struct Pair = "../../models/pair.onnx"; }
 
 #[test]

@@ -1,0 +1,8 @@
+use onnx_embed_fail_tests::onnx_model;
+
+onnx_model! {
+    #[onnx(licenses("MIT", "Apache-2.0"))]
+    pub struct Iris = "../../models/iris.onnx";
+}
+
+fn main() {}
