@@ -1,6 +1,7 @@
 //! Contents of a file, even if it cannot be compiled.
 
 pub mod about;
+pub mod contents;
 pub mod cost;
 pub mod rows;
 pub mod values;

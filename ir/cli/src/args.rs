@@ -38,6 +38,8 @@ pub enum Command {
     New(crate::new::New),
     /// List the supported operators, or describe one
     Operators(crate::operators::Operators),
+    /// Write a bill of materials of a program and its models (CycloneDX)
+    Sbom(crate::sbom::Sbom),
     /// Write a completion script for a shell
     Completions(crate::shell::Completions),
     /// Write the manual pages

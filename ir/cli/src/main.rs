@@ -9,6 +9,7 @@ mod expand;
 mod inspect;
 mod new;
 mod operators;
+mod sbom;
 mod shell;
 mod view;
 
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Command::Doctor(arguments) => doctor::doctor(&arguments),
         Command::New(arguments) => new::new(&arguments),
         Command::Operators(arguments) => operators::operators(&arguments),
+        Command::Sbom(arguments) => sbom::sbom(&arguments),
         Command::Completions(arguments) => shell::completions(&arguments),
         Command::Man(arguments) => shell::man(&arguments),
         Command::Verify(arguments) => verify::verify(&arguments),

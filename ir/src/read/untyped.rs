@@ -37,6 +37,11 @@ pub struct Untyped {
 }
 
 impl Untyped {
+    /// Returns the facts about the file, the files, and problems of parts that could not be read.
+    pub(crate) fn into_parts(self) -> (Facts, Rc<Files>, Diagnostics) {
+        (self.facts, self.files, self.problems)
+    }
+
     /// Returns the model with a type for every value that has no problem.
     pub fn typed(&self, options: &Options) -> (Model, Diagnostics) {
         let mut diagnostics = self.problems.clone();

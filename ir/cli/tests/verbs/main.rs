@@ -7,6 +7,7 @@ mod inspect;
 mod isolated;
 mod new;
 mod operators;
+mod sbom;
 mod view;
 
 use std::path::{Path, PathBuf};
