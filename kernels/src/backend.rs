@@ -39,6 +39,7 @@ use crate::spec::{
     boxes::{BoxForm, Limits},
     dft::Dft,
     epilogue::{Activation, Epilogue},
+    function::Function,
     indices::Axis,
     normalize::Lrn,
     packed::Packed,

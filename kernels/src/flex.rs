@@ -18,6 +18,7 @@ mod elementary;
 mod extreme;
 mod fft;
 mod gemm;
+mod in_software;
 mod integer;
 mod lrn;
 mod matmul;
@@ -32,6 +33,7 @@ mod rows;
 mod simd;
 mod softmax;
 pub mod stored;
+mod sum;
 pub mod threads;
 mod tile;
 mod top_k;
@@ -57,6 +59,7 @@ use crate::{
         bits::BitMatrix,
         dft::Dft,
         epilogue::{Activation, Epilogue},
+        function::Function,
         normalize::Lrn,
         packed::Packed,
         pool::Slide,

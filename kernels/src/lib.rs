@@ -15,6 +15,8 @@ mod classical;
 mod convolution;
 #[cfg(feature = "cube")]
 mod cube;
+#[cfg_attr(not(feature = "deterministic"), allow(dead_code))]
+mod deterministic;
 pub mod dtype;
 mod elementwise;
 pub mod fault;
@@ -55,6 +57,8 @@ pub mod threads;
 
 pub use backend::most_bytes;
 pub use backend::switches::settle;
+#[cfg(feature = "deterministic")]
+pub use deterministic::{deterministic, deterministic_async};
 #[cfg(feature = "flex")]
 #[doc(hidden)]
 pub use flex::{plan::tuning, poison};

@@ -14,6 +14,7 @@ pub mod boxes;
 pub mod convolution;
 pub mod dft;
 pub mod epilogue;
+pub mod function;
 pub mod geometry;
 pub mod indices;
 pub mod integer;

@@ -11,7 +11,7 @@ use std::{
 /// Floors from the lowest one up, each with its rooms. All other rooms are those of operators, on the top floor.
 const FLOORS: [&[&str]; 3] = [
     // Specifications, errors and limits, without computations.
-    &["spec", "fault", "sizes", "memory_limit", "widen"],
+    &["spec", "fault", "sizes", "memory_limit", "deterministic", "widen"],
     // Devices: dispatch, element types, observation, transfers to the host.
     &["backend", "dtype", "kind", "observe", "reader"],
     // Kernels.

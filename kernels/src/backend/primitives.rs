@@ -19,6 +19,7 @@ use crate::{
     spec::indices::Axis,
     spec::{
         epilogue::{Activation, Epilogue},
+        function::Function,
         packed::Packed,
     },
 };
@@ -29,6 +30,32 @@ pub use finish::finish;
 
 pub fn exp<B: Backend>(x: FloatTensor<B>) -> FloatTensor<B> {
     B::float_exp(x)
+}
+
+pub fn function<B: Backend>(x: FloatTensor<B>, function: Function) -> FloatTensor<B> {
+    match function {
+        Function::Log => B::float_log(x),
+        Function::Log1p => B::float_log1p(x),
+        Function::Sin => B::float_sin(x),
+        Function::Cos => B::float_cos(x),
+        Function::Tan => B::float_tan(x),
+        Function::Asin => B::float_asin(x),
+        Function::Acos => B::float_acos(x),
+        Function::Atan => B::float_atan(x),
+        Function::Sinh => B::float_sinh(x),
+        Function::Cosh => B::float_cosh(x),
+        Function::Asinh => B::float_asinh(x),
+        Function::Acosh => B::float_acosh(x),
+        Function::Atanh => B::float_atanh(x),
+    }
+}
+
+pub fn power<B: Backend>(base: FloatTensor<B>, exponent: FloatTensor<B>) -> FloatTensor<B> {
+    B::float_powf(base, exponent)
+}
+
+pub fn sum<B: Backend>(x: FloatTensor<B>, axis: usize, mean: bool) -> FloatTensor<B> {
+    if mean { B::float_mean_dim(x, axis) } else { B::float_sum_dim(x, axis) }
 }
 
 pub fn int_to_single<B: Backend>(x: IntTensor<B>) -> FloatTensor<B> {

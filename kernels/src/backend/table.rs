@@ -23,6 +23,11 @@ macro_rules! operations {
         // Elements.
         exp(x: Float) -> Float, flex[elementary::exp];
         erf(x: Float) -> Float, flex[elementary::erf];
+        function(x: Float; function: Function) -> Float, flex[in_software::function];
+        /// Powers of tensors of one dtype that broadcast.
+        power(base: Float, exponent: Float) -> Float, flex[in_software::power];
+        /// The sum along an axis, or the mean.
+        sum(x: Float; axis: usize, mean: bool) -> Float, flex[sum::sum];
         /// The greater or the lesser elements of tensors of one shape, NaN where either is.
         extreme(a: Float, b: Float; greatest: bool) -> Float, flex[extreme::extreme];
         /// Integers as f32.

@@ -5,6 +5,7 @@ use burn::tensor::{Int, Tensor, kind::Basic};
 #[cfg(not(feature = "std"))]
 use num_traits::Float as _;
 
+use crate::reduce::sum::sum_dim;
 use crate::{
     elementwise::cast::{bool_to_float, bool_to_int},
     index::gather::gather,
@@ -45,8 +46,8 @@ pub fn normalize<const D: usize>(x: Tensor<D>, norm: Norm) -> Tensor<D> {
     }
     let total = match norm {
         Norm::Max => x.clone().max_dim(D - 1),
-        Norm::L1 => x.clone().abs().sum_dim(D - 1),
-        Norm::L2 => (x.clone() * x.clone()).sum_dim(D - 1),
+        Norm::L1 => sum_dim(x.clone().abs(), D - 1),
+        Norm::L2 => sum_dim(x.clone() * x.clone(), D - 1),
     };
     let total = to_shape(total, shape);
     let zero = total.clone().equal_scalar(0);

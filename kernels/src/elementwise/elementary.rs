@@ -1,12 +1,13 @@
-//! Exponential and error function, sigmoid, tanh and Gelu.
+//! Elementary functions, sigmoid, tanh and Gelu.
 //!
-//! On the CPU, the first two use the polynomials of ONNX Runtime with the same roundings, and the others are within 4 units in
-//! the last place of the exact result.
+//! On the CPU, exponential and error function use the polynomials of ONNX Runtime with the same roundings; sigmoid,
+//! tanh and Gelu are within 4 units in the last place of the exact result.
 
 use burn::tensor::Tensor;
 
 use crate::backend::call;
 use crate::product::epilogue::{Activation, finish};
+use crate::spec::function::Function;
 
 #[inline(never)]
 pub fn exp<const D: usize>(x: Tensor<D>) -> Tensor<D> {
@@ -16,6 +17,38 @@ pub fn exp<const D: usize>(x: Tensor<D>) -> Tensor<D> {
 #[inline(never)]
 pub fn erf<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     Tensor::from_dispatch(call!(erf(x)))
+}
+
+/// Functions of the system's mathematical library, or in deterministic calls of one that is the same everywhere.
+macro_rules! functions {
+    ($($name:ident $function:ident;)*) => {$(
+        #[inline(never)]
+        pub fn $name<const D: usize>(x: Tensor<D>) -> Tensor<D> {
+            Tensor::from_dispatch(call!(function(x; Function::$function)))
+        }
+    )*};
+}
+
+functions! {
+    log Log;
+    log1p Log1p;
+    sin Sin;
+    cos Cos;
+    tan Tan;
+    asin Asin;
+    acos Acos;
+    atan Atan;
+    sinh Sinh;
+    cosh Cosh;
+    asinh Asinh;
+    acosh Acosh;
+    atanh Atanh;
+}
+
+/// Returns the powers of two tensors of one dtype that broadcast.
+#[inline(never)]
+pub fn power<const D: usize>(base: Tensor<D>, exponent: Tensor<D>) -> Tensor<D> {
+    Tensor::from_dispatch(call!(power(base, exponent)))
 }
 
 pub fn tanh<const D: usize>(x: Tensor<D>) -> Tensor<D> {

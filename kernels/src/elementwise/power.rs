@@ -2,6 +2,7 @@
 
 use burn::tensor::{DType, FloatDType, Int, IntDType, Tensor};
 
+use super::elementary::power;
 use crate::{
     dtype::lowered,
     elementwise::cast::float_to_int,
@@ -15,9 +16,9 @@ pub fn pow_float_float<const D: usize>(base: Tensor<D>, exponent: Tensor<D>) -> 
     let float = FloatDType::from(dtype);
     if other.size() > dtype.size() {
         let base = base.cast(FloatDType::from(other));
-        return base.powf(exponent).cast(float);
+        return power(base, exponent).cast(float);
     }
-    base.powf(exponent.cast(float))
+    power(base, exponent.cast(float))
 }
 
 /// Pow of a float with an integer exponent. Its parity is exact for any magnitude.
@@ -26,17 +27,17 @@ pub fn pow_float_int<const D: usize>(base: Tensor<D>, exponent: Tensor<D, Int>) 
     let (dtype, wide) = (base.dtype(), lowered(&base.device(), DType::F64));
     let float = FloatDType::from(dtype);
     if exponent.dtype().size() <= 2 {
-        return base.powf(exponent.cast(float));
+        return power(base, exponent.cast(float));
     }
     if wide == DType::F64 {
         let wide = FloatDType::from(wide);
-        return base.cast(wide).powf(exponent.cast(wide)).cast(float);
+        return power(base.cast(wide), exponent.cast(wide)).cast(float);
     }
     // From this magnitude on, all f32 are even.
     let (base, exponent) = together(base, exponent);
     let odd = exponent.clone().bitwise_and_scalar(1).equal_scalar(1);
     let negative = base.clone().lower_scalar(0.0).bool_and(odd);
-    let power = base.abs().powf(exponent.cast(float));
+    let power = power(base.abs(), exponent.cast(float));
     power.clone().mask_where(negative, power.neg())
 }
 
@@ -46,7 +47,7 @@ pub fn pow_int_float<const D: usize>(base: Tensor<D, Int>, exponent: Tensor<D>) 
     let (dtype, wide) = (base.dtype(), lowered(&base.device(), DType::F64));
     let float = FloatDType::from(wide);
     let (base, exponent) = together(base, exponent.cast(float));
-    let power = float_to_int(base.clone().cast(float).powf(exponent.clone()), dtype);
+    let power = float_to_int(power(base.clone().cast(float), exponent.clone()), dtype);
     let whole = exponent.clone().equal(exponent.clone().round());
     let whole = whole.bool_and(exponent.clone().is_inf().bool_not());
     // From this magnitude on, all floats of the type are even.

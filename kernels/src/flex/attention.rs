@@ -17,13 +17,14 @@ use super::{
     gemm::{Right, panels},
     memory::{Buffer, Unwritten, Written, on_chunks},
     plan::{AttentionPlan, AttentionSizes, Machine},
-    simd::InstructionSet,
+    simd::{InstructionSet, WIDEST},
     threads::uneven_parts,
     view::View,
     widened,
 };
 use crate::{
     backend::{Given, primitives},
+    deterministic,
     spec::scores::Scores,
 };
 use block::{Block, Scratch};
@@ -201,7 +202,10 @@ impl Operands {
         let parts = parts.map(|(batch, own, queries)| Part {
             seen: match &self.mask {
                 Some(mask) if self.scores.removes_hidden() => {
-                    seen_of(mask, batch, self.heads(own.clone()), queries.clone())
+                    let seen = seen_of(mask, batch, self.heads(own.clone()), queries.clone());
+                    // Blocks of queries begin at other keys: each key stays in the same lane of the softmax.
+                    let before = if deterministic::is_on() { seen.start % (2 * WIDEST) } else { 0 };
+                    seen.start - before..seen.end
                 }
                 _ => 0..keys,
             },

@@ -23,6 +23,7 @@ use super::{
     tile::{Bias, FloatEpilogue, Tile},
     view::{Dense, Matrix},
 };
+use crate::deterministic;
 use crate::spec::bits::{BitMatrix, Line, PANEL, Panels, ZeroPoints};
 use crate::spec::epilogue::Activation;
 
@@ -119,7 +120,7 @@ pub fn matmul(x: FlexTensor, bias: Option<FlexTensor>, matrix: BitMatrix) -> Opt
     let values = Buffer::filled(rows * outputs, |out| {
         if matrix.is_in_bytes() {
             integers::multiply(x, panels, bias, out)
-        } else if rows <= max_register_rows() {
+        } else if rows <= max_register_rows() || deterministic::is_on() {
             floats::multiply(x, panels, bias, out)
         } else {
             unpacked(x, panels, bias, out)

@@ -1,22 +1,28 @@
 //! Fourier transforms of rows of any length, in f64.
 
+#[cfg(feature = "deterministic")]
+mod in_lanes;
+
 use std::sync::{Arc, Mutex};
 
 use burn::backend::{TensorMetadata, flex::FlexTensor};
 use burn::tensor::{DType, Element, TensorData};
-use rustfft::{Fft, FftDirection, FftPlanner, num_complex::Complex};
+use rustfft::{Fft, FftDirection, FftPlanner, FftPlannerScalar, num_complex::Complex};
 
 use super::{
     memory::{on_chunks, repeated},
     plan::tuning::transformed_per_part,
 };
-use crate::{fault::fail, spec::dft::Dft};
+use crate::{deterministic, fault::fail, spec::dft::Dft};
 
 /// Maximum number of plans that are kept for later calls.
 const PLANS: usize = 32;
 
 /// Plans by length and direction, the most recently used last. Creating one takes as long as several transforms.
-static KEPT: Mutex<Vec<Arc<dyn Fft<f64>>>> = Mutex::new(Vec::new());
+static KEPT: Mutex<Vec<Plan>> = Mutex::new(Vec::new());
+
+/// A transform, and whether it is the one of deterministic calls.
+type Plan = (bool, Arc<dyn Fft<f64>>);
 
 /// Returns the transforms of `[rows, size, parts]`.
 pub fn dft(x: FlexTensor, options: Dft) -> FlexTensor {
@@ -153,14 +159,20 @@ fn transform<T: Float>(rows: Rows<'_, T>, options: &Dft, out: &mut [T]) {
     if one == 0 || out.is_empty() {
         return;
     }
+    #[cfg(feature = "deterministic")]
+    if deterministic::is_on() && in_lanes::transform(&rows, options, out) {
+        return;
+    }
     let plan = plan(options);
+    // In a deterministic call no row is rounded with another one.
+    let together = if deterministic::is_on() { 1 } else { 2 };
     let pairs = (transformed_per_part() / options.length).max(1);
     let run = |share: usize, out: &mut [T]| {
         let none = Complex::default();
         let mut numbers = repeated(options.length, none);
         let mut scratch = repeated(plan.get_inplace_scratch_len(), none);
-        for (at, out) in out.chunks_mut(2 * one).enumerate() {
-            let first = 2 * (share * pairs + at);
+        for (at, out) in out.chunks_mut(together * one).enumerate() {
+            let first = 2 * share * pairs + at * together;
             let mut process = |numbers: &mut [Complex<f64>]| {
                 plan.process_with_scratch(numbers, &mut scratch);
             };
@@ -270,23 +282,31 @@ fn write<T: Float>(out: &mut [T], number: Complex<f64>) {
 
 fn plan(options: &Dft) -> Arc<dyn Fft<f64>> {
     let direction = if options.inverse { FftDirection::Inverse } else { FftDirection::Forward };
-    let is = |plan: &Arc<dyn Fft<f64>>| plan.len() == options.length && plan.fft_direction() == direction;
+    let is_alike = deterministic::is_on();
+    let is = |(alike, plan): &Plan| {
+        *alike == is_alike && plan.len() == options.length && plan.fft_direction() == direction
+    };
     let kept = || KEPT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     {
         let mut kept = kept();
         if let Some(at) = kept.iter().position(is) {
-            let plan = kept.remove(at);
-            kept.push(plan.clone());
+            let (alike, plan) = kept.remove(at);
+            kept.push((alike, plan.clone()));
             return plan;
         }
     }
     // Created without the lock, because a long plan takes a while.
-    let plan = FftPlanner::new().plan_fft(options.length, direction);
+    let plan = if is_alike {
+        // Without vector instructions.
+        FftPlannerScalar::new().plan_fft(options.length, direction)
+    } else {
+        FftPlanner::new().plan_fft(options.length, direction)
+    };
     let mut kept = kept();
     if kept.len() == PLANS {
         kept.remove(0);
     }
-    kept.push(plan.clone());
+    kept.push((is_alike, plan.clone()));
     plan
 }
 

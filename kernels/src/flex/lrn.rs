@@ -6,6 +6,7 @@ use burn::backend::{TensorMetadata, flex::FlexTensor};
 use burn::tensor::DType;
 
 use super::{
+    in_software::powf,
     memory::{Buffer, Cuts, Grid, Order},
     plan::tuning::elements_per_part,
     simd::{MulAdd, compiled_per_set},
@@ -91,7 +92,7 @@ fn divide_of<S: MulAdd>(x: &mut [f32], sums: &[f32], options: &Lrn) {
         }
     } else {
         for (x, base) in each {
-            *x /= base.powf(beta);
+            *x /= powf(base, beta);
         }
     }
 }

@@ -5,6 +5,7 @@ use burn::tensor::DType;
 
 use super::{
     elementary::{TWO_TO_MINUS_64, exp_below, exp_times},
+    in_software::ln_1p,
     rows::in_place,
     simd::{MulAdd, compiled_per_set},
 };
@@ -52,7 +53,7 @@ compiled_per_set! {
 fn log_softmax_rows_of<S: MulAdd>(rows: &mut [f32], length: usize) {
     for row in rows.chunks_exact_mut(length) {
         let greatest = greatest(row);
-        let logarithm = others::<S>(row, greatest).ln_1p();
+        let logarithm = ln_1p(others::<S>(row, greatest));
         for x in row {
             *x = *x - greatest - logarithm;
         }

@@ -15,6 +15,7 @@ mod sync;
 use std::ops::Range;
 
 use super::memory::poison;
+use crate::deterministic::inherited;
 pub use number::with;
 use pool::Pool;
 use process::OfProcess;
@@ -72,6 +73,7 @@ pub fn side_by_side(count: usize, run: impl Fn(usize) + Send + Sync) {
 
     #[cfg(test)]
     let run = super::simd::with_this_set(run);
+    let run = inherited(run);
     if count <= 1 {
         return (0..count).for_each(run);
     }

@@ -3,6 +3,7 @@
 use burn::tensor::{DType, FloatDType, Tensor};
 
 use super::standardized;
+use crate::reduce::sum::mean_dim;
 use crate::shape::{WithShape, expand::to_shape, lift};
 use crate::{
     backend::call,
@@ -61,9 +62,9 @@ pub fn layer_norm_with_statistics<const D: usize, const S: usize>(
     ensure_fits(&dims, &scale, bias.as_ref());
     let rows = rows(x, axis);
     let wide = rows.dtype();
-    let mean = rows.clone().mean_dim(1);
+    let mean = mean_dim(rows.clone(), 1);
     let centered = rows - mean.clone();
-    let variance = centered.clone().square().mean_dim(1);
+    let variance = mean_dim(centered.clone().square(), 1);
     let inverse_deviation = variance.add_scalar(epsilon).sqrt().recip();
     let normalized = (centered * inverse_deviation.clone()).with_shape(dims);
     let bias = bias.map(|bias| widened(bias).cast(wide));
@@ -108,7 +109,7 @@ pub fn rms_norm_with_statistics<const D: usize, const S: usize>(
     ensure_fits(&dims, &scale, None);
     let rows = rows(x, axis);
     let wide = rows.dtype();
-    let root = rows.clone().square().mean_dim(1).add_scalar(epsilon).sqrt();
+    let root = mean_dim(rows.clone().square(), 1).add_scalar(epsilon).sqrt();
     let normalized = (rows / root.clone()).with_shape(dims);
     let statistics: [usize; D] = core::array::from_fn(|dim| if dim < axis { dims[dim] } else { 1 });
     (

@@ -3,7 +3,10 @@
 use burn::tensor::{FloatDType, Int, Tensor};
 
 use crate::shape::WithShape;
-use crate::{backend::call, shape::expand::together, widen::widened};
+use crate::{
+    backend::call, elementwise::elementary::exp, reduce::sum::sum_dim, shape::expand::together,
+    widen::widened,
+};
 
 /// Softmax along one axis.
 #[inline(never)]
@@ -48,8 +51,8 @@ pub fn softmax_of_halves<const D: usize>(x: Tensor<D>, axis: usize) -> Tensor<D>
     }
     let dtype: FloatDType = x.dtype().into();
     let (x, greatest) = together(x.clone(), x.max_dim(axis));
-    let powers = x.sub(greatest).exp();
-    let sum = widened(powers.clone()).sum_dim(axis).cast(dtype);
+    let powers = exp(x.sub(greatest));
+    let sum = sum_dim(widened(powers.clone()), axis).cast(dtype);
     let (powers, sum) = together(powers, sum);
     powers.div(sum)
 }

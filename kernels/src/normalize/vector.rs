@@ -2,6 +2,7 @@
 
 use burn::tensor::Tensor;
 
+use crate::reduce::sum::{mean_dim, sum_dim};
 use crate::widen::widened;
 
 /// Returns `(x - mean) / (deviation + 1e-9)` over `axes`.
@@ -18,8 +19,8 @@ pub fn lp_normalize<const D: usize>(x: Tensor<D>, axis: usize, p: u32) -> Tensor
     let dtype = x.dtype();
     let x = widened(x);
     let norm = match p {
-        1 => x.clone().abs().sum_dim(axis),
-        2 => x.clone().square().sum_dim(axis).sqrt(),
+        1 => sum_dim(x.clone().abs(), axis),
+        2 => sum_dim(x.clone().square(), axis).sqrt(),
         _ => x.clone().abs().powf_scalar(p).sum_dim(axis).powf_scalar(1.0 / f64::from(p)),
     };
     let zero = norm.clone().equal_scalar(0.0);
@@ -27,7 +28,7 @@ pub fn lp_normalize<const D: usize>(x: Tensor<D>, axis: usize, p: u32) -> Tensor
 }
 
 fn mean<const D: usize>(x: Tensor<D>, axes: &[usize]) -> Tensor<D> {
-    axes.iter().fold(x, |x, axis| x.mean_dim(*axis))
+    axes.iter().fold(x, |x, axis| mean_dim(x, *axis))
 }
 
 #[cfg(test)]

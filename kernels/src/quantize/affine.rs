@@ -9,6 +9,8 @@ use num_traits::Float as _;
 
 use super::{Affine, Function, Mean, Pair, Rounded, Step, Unary};
 use super::{dequantize_by, quantize_by, within};
+use crate::elementwise::elementary::exp;
+use crate::reduce::sum::sum_dim;
 use crate::shape::WithShape;
 use crate::{
     backend::call,
@@ -157,8 +159,8 @@ pub fn softmax<const D: usize>((x, of): Quantized<D>, y: Affine, axis: usize) ->
         return y.swap_dims(axis, last);
     }
     let x = of.floats(x);
-    let powers = x.clone().sub(x.max_dim(axis)).exp();
-    let sum = powers.clone().sum_dim(axis);
+    let powers = exp(x.clone().sub(x.max_dim(axis)));
+    let sum = sum_dim(powers.clone(), axis);
     let levels = (1.0 / y.scale).floor();
     let parts = powers.mul_scalar(levels).div(sum).round();
     within(parts.add_scalar(y.zero), y.dtype, 8)

@@ -10,10 +10,16 @@ use burn::tensor::{
 use crate::shape::WithShape;
 use crate::{
     dtype::lowered,
-    elementwise::cast::float_to_int,
+    elementwise::{
+        cast::float_to_int,
+        elementary::{exp, log},
+    },
     ensure,
     kind::AnyKind,
-    reduce::mean,
+    reduce::{
+        mean,
+        sum::{mean_dim, sum_dim},
+    },
     shape::{expand::to_shape, reshape},
     widen::widened,
 };
@@ -94,7 +100,7 @@ pub fn reduce_l2<const D: usize, const O: usize>(x: Tensor<D>, axes: &[usize]) -
 /// ReduceLogSum.
 pub fn reduce_log_sum<const D: usize, const O: usize>(x: Tensor<D>, axes: &[usize]) -> Tensor<O> {
     let dtype: FloatDType = x.dtype().into();
-    reduce_sum(widened(x), axes).log().cast(dtype)
+    log(reduce_sum(widened(x), axes)).cast(dtype)
 }
 
 /// ReduceLogSumExp, with exponentials relative to the greatest element.
@@ -106,8 +112,8 @@ pub fn reduce_log_sum_exp<const D: usize, const O: usize>(x: Tensor<D>, axes: &[
     // Relative to infinity, all exponentials would be NaN.
     let infinite = greatest.clone().is_inf();
     let greatest = greatest.mask_fill(infinite, 0.0);
-    let sum: Tensor<D> = reduce_sum(x.sub(greatest.clone()).exp(), axes);
-    reshape(sum.log().add(greatest), shape).cast(dtype)
+    let sum: Tensor<D> = reduce_sum(exp(x.sub(greatest.clone())), axes);
+    reshape(log(sum).add(greatest), shape).cast(dtype)
 }
 
 /// Reduces integers as floats, as required by ReduceL2, ReduceLogSum and ReduceLogSumExp: `reduce_int(x, &[1], reduce_l2)`.
@@ -137,6 +143,11 @@ enum ReduceOp {
 impl ReduceOp {
     fn run<const D: usize, K: Ordered>(self, x: Tensor<D, K>, axis: usize) -> Tensor<D, K> {
         match self {
+            ReduceOp::Sum | ReduceOp::Mean if K::KIND == Kind::Float => {
+                let x = Tensor::<D>::from_dispatch(x.into_dispatch());
+                let y = if matches!(self, ReduceOp::Sum) { sum_dim(x, axis) } else { mean_dim(x, axis) };
+                Tensor::from_dispatch(y.into_dispatch())
+            }
             ReduceOp::Sum => x.sum_dim(axis),
             ReduceOp::Prod => x.prod_dim(axis),
             ReduceOp::Mean => x.mean_dim(axis),

@@ -11,7 +11,7 @@ use crate::{
     flex::{
         gemm::{ProductEpilogue, multiply, multiply_part, multiply_row},
         memory::{Unwritten, Written, overwrite, resize, write_each, zeroed},
-        simd::InstructionSet,
+        simd::{InstructionSet, WIDEST},
         view::Matrix,
     },
     spec::scores::Undefined,
@@ -70,9 +70,9 @@ impl Operands {
             scratch.factors.fill(factor);
             scratch.sums.fill(0.0);
         } else {
-            // Packed keys are read in whole panels.
+            // Packed keys are read in whole panels. All sets add the same lanes of a softmax.
             let first = block.seen.start - packed.seen.start;
-            let first = first - first % packed.keys.set.nr();
+            let first = first - first % (2 * WIDEST);
             let keys = packed.seen.start + first..block.seen.end;
             self.score(block, &keys, packed, scratch);
             self.sum(block, &keys, packed, scratch);

@@ -7,6 +7,7 @@ use super::filters::Filters;
 use super::geometry::Geometry;
 use super::panels::{Panel, copy_side_by_side, first_tile, panels};
 use super::rows::Rows;
+use crate::deterministic;
 use crate::flex::{
     elementary::activate,
     memory::{Buffer, InOrder, Unwritten, Written, repeated, with_scratch},
@@ -83,14 +84,23 @@ impl Convolution<'_> {
             panel_rows: filters.panel_rows,
         };
         let machine = Machine::of_floats(filters.set);
-        let method = ConvMethod::of(&sizes, self.steps, self.residual.is_some(), machine.tile);
-        let special = match method {
-            ConvMethod::ChannelsInLanes => self.in_lanes(),
-            ConvMethod::Windows => self.by_windows(),
-            ConvMethod::Bands => WinogradPlan::of(sizes, &machine).and_then(|plan| self.by_squares(&plan)),
+        let method = ConvMethod::of(&sizes, self.steps, self.residual.is_some(), machine.chosen_for);
+        let squares = match method {
+            ConvMethod::Bands => WinogradPlan::of(sizes, &machine),
+            ConvMethod::ChannelsInLanes | ConvMethod::Windows => None,
+        };
+        let special = match (method, &squares) {
+            (ConvMethod::ChannelsInLanes, _) => self.in_lanes(),
+            (ConvMethod::Windows, _) => self.by_windows(),
+            (ConvMethod::Bands, Some(plan)) => self.by_squares(plan),
+            (ConvMethod::Bands, None) => None,
         };
         if special.is_some() {
             return special;
+        }
+        if squares.is_some() && self.batches > 1 && deterministic::is_on() {
+            // An image with infinite results is not computed by squares. The others are, as they are alone.
+            return self.one_by_one();
         }
         let plan = BandPlan::of_floats(sizes, is_flat.then_some(channel), &machine);
         let packs = plan.reads.packs_panels();
@@ -120,6 +130,26 @@ impl Convolution<'_> {
         let positions: usize = self.geometry.positions.iter().product();
         Some(Buffer::filled(run.plan.channels() * positions, |out| {
             run.plan.write(out, 1, |rows, band, out| run.part(rows, band, out))
+        }))
+    }
+
+    /// The elements of the batch, each by the algorithm that it has alone.
+    fn one_by_one(&self) -> Option<Buffer> {
+        let positions: usize = self.geometry.positions.iter().product();
+        let count = self.filters.groups * self.filters.outputs * positions;
+        let each = (0..self.batches).map(|batch| {
+            let alone = Convolution {
+                batches: 1,
+                values: self.values.get(batch * self.steps[0]..).unwrap_or(&[]),
+                residual: self.residual.map(|values| &values[batch * count..]),
+                ..*self
+            };
+            alone.run()
+        });
+        let each: Option<Vec<Buffer>> = each.collect();
+        let each = each?;
+        Some(Buffer::filled(self.batches * count, |out| {
+            out.reshaped(self.batches, count).write_rows(|batch, out| out.write_copy_of_slice(&each[batch]))
         }))
     }
 

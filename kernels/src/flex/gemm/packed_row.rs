@@ -5,6 +5,7 @@
 use std::mem::MaybeUninit;
 
 use super::{epilogue::ProductEpilogue, pack::RightPart};
+use crate::deterministic;
 use crate::flex::{
     elementary::activate,
     memory::{Cuts, Grid, SliceWriter, Unwritten, Written},
@@ -18,7 +19,7 @@ const PANELS: usize = 4;
 const PANELS_OF_FEW_REGISTERS: usize = if cfg!(target_arch = "wasm32") { 3 } else { 2 };
 
 /// Number of sums of a column, between which terms alternate: few panels have too few independent sums. In WebAssembly the
-/// compiler loads the columns of all terms first, which leaves registers for one.
+/// compiler loads the columns of all terms first, which leaves registers for one. Deterministic calls have one, as tiles do.
 const SUMS: usize = if cfg!(target_arch = "wasm32") { 1 } else { 2 };
 
 /// Number of sums of [`PANELS`] panels: two registers of the widest set each.
@@ -60,7 +61,8 @@ fn multiply_packed_row<'a>(
     let set = b.right.set;
     let width = set.nr();
     assert!(a.len() == b.offsets.count());
-    let most = if set.has_many_registers() { PANELS } else { PANELS_OF_FEW_REGISTERS };
+    let in_order = deterministic::is_on();
+    let most = if in_order || set.has_many_registers() { PANELS } else { PANELS_OF_FEW_REGISTERS };
     let mut sums = [0f32; MOST];
     let mut out = SliceWriter::new(out);
     while out.missing() > 0 {
@@ -73,25 +75,40 @@ fn multiply_packed_row<'a>(
                 },
             );
         assert!(panels[..count].iter().all(|panel| panel.len() == a.len() * width));
-        with_isa!(set, isa => by_count(isa, a, panels, count, &mut sums));
+        if in_order {
+            with_isa!(set, isa => by_count::<_, 1>(isa, a, panels, count, &mut sums));
+        } else {
+            with_isa!(set, isa => by_count::<_, SUMS>(isa, a, panels, count, &mut sums));
+        }
         out.copy(&sums[..(count * width).min(out.missing())]);
     }
     out.finish()
 }
 
 #[inline(always)]
-fn by_count<I: Isa>(isa: I, a: &[f32], b: [&[f32]; PANELS], count: usize, sums: &mut [f32; MOST]) {
+fn by_count<I: Isa, const SUMS: usize>(
+    isa: I,
+    a: &[f32],
+    b: [&[f32]; PANELS],
+    count: usize,
+    sums: &mut [f32; MOST],
+) {
     match count {
-        4 => run::<I, 4>(isa, a, b, sums),
-        3 => run::<I, 3>(isa, a, b, sums),
-        2 => run::<I, 2>(isa, a, b, sums),
-        _ => run::<I, 1>(isa, a, b, sums),
+        4 => run::<I, 4, SUMS>(isa, a, b, sums),
+        3 => run::<I, 3, SUMS>(isa, a, b, sums),
+        2 => run::<I, 2, SUMS>(isa, a, b, sums),
+        _ => run::<I, 1, SUMS>(isa, a, b, sums),
     }
 }
 
 /// Writes the sums of the first `P` panels.
 #[inline(always)]
-fn run<I: Isa, const P: usize>(isa: I, a: &[f32], b: [&[f32]; PANELS], out: &mut [f32; MOST]) {
+fn run<I: Isa, const P: usize, const SUMS: usize>(
+    isa: I,
+    a: &[f32],
+    b: [&[f32]; PANELS],
+    out: &mut [f32; MOST],
+) {
     // Terms alternate in the same order for every column: equal columns have equal sums.
     let mut sums = [[[isa.splat(0.0); 2]; P]; SUMS];
     let (line, panels) = (2 * I::LANES, std::array::from_fn::<_, P, _>(|panel| b[panel]));

@@ -1,5 +1,6 @@
 //! One row times a matrix in place.
 
+use crate::deterministic;
 use crate::flex::{
     plan::tuning::columns_of_row,
     simd::{MulAdd, compiled_per_set},
@@ -21,6 +22,8 @@ compiled_per_set! {
 fn multiply_row_of<S: MulAdd>(a: &[f32], b: Matrix<'_>, out: &mut [f32]) {
     if b.column_step == 1 {
         by_rows::<S>(a, b, out);
+    } else if b.row_step == 1 && deterministic::is_on() {
+        in_order::<S>(a, b, out);
     } else if b.row_step == 1 {
         by_columns::<S>(a, b, out);
     } else {
@@ -53,6 +56,32 @@ fn by_rows<S: MulAdd>(a: &[f32], b: Matrix<'_>, out: &mut [f32]) {
                 *sum = S::mul_add(*scale, *value, *sum);
             }
         }
+    }
+}
+
+/// A sum for each column, whose values are contiguous, with its terms one after another.
+#[inline(always)]
+fn in_order<S: MulAdd>(a: &[f32], b: Matrix<'_>, out: &mut [f32]) {
+    /// Number of terms that are transposed at once.
+    const TERMS: usize = 32;
+
+    for (at, out) in out.chunks_mut(LANES).enumerate() {
+        let mut sums = [0.0; LANES];
+        for (part, a) in a.chunks(TERMS).enumerate() {
+            let mut values = [[0.0; LANES]; TERMS];
+            for lane in 0..out.len() {
+                let first = (at * LANES + lane) * b.column_step + part * TERMS;
+                for (values, value) in values.iter_mut().zip(&b.values[first..][..a.len()]) {
+                    values[lane] = *value;
+                }
+            }
+            for (a, values) in a.iter().zip(&values) {
+                for (sum, value) in sums.iter_mut().zip(values) {
+                    *sum = S::mul_add(*a, *value, *sum);
+                }
+            }
+        }
+        out.copy_from_slice(&sums[..out.len()]);
     }
 }
 

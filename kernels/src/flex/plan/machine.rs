@@ -1,6 +1,7 @@
 //! The processor, as plans see it.
 
 use super::tuning;
+use crate::deterministic;
 use crate::flex::{
     simd::{DotInstructions, InstructionSet},
     threads::count,
@@ -10,6 +11,8 @@ use crate::flex::{
 #[derive(Clone, Copy, Debug)]
 pub struct Machine {
     pub tile: TileSize,
+    /// Tiles for which the algorithm of a sum is chosen: those of this processor, or in deterministic calls the same on all.
+    pub chosen_for: TileSize,
     /// Returns the maximum number of threads of a kernel. It is called only if several threads shorten the work,
     /// because counting the threads of the pool starts them.
     pub threads: fn() -> usize,
@@ -29,12 +32,15 @@ pub struct TileSize {
 impl Machine {
     /// The processor with the tiles of floats of an instruction set.
     pub fn of_floats(set: InstructionSet) -> Self {
-        Self { tile: TileSize::of_floats(set), threads: count }
+        let tile = TileSize::of_floats(set);
+        let chosen_for = if deterministic::is_on() { TileSize::OF_ALL } else { tile };
+        Self { tile, chosen_for, threads: count }
     }
 
     /// The processor with the tiles of bytes of its instructions.
     pub fn of_bytes(dot: DotInstructions) -> Self {
-        Self { tile: TileSize::of_bytes(dot), threads: count }
+        let tile = TileSize::of_bytes(dot);
+        Self { tile, chosen_for: tile, threads: count }
     }
 
     /// Number of threads that multiplications of floats are worth.
@@ -49,6 +55,9 @@ impl Machine {
 }
 
 impl TileSize {
+    /// Tiles for which deterministic calls choose on all processors: those of AVX-512.
+    const OF_ALL: Self = Self { lanes: 16, mr: 14, nr: 32 };
+
     /// Tiles of floats.
     pub fn of_floats(set: InstructionSet) -> Self {
         Self { lanes: set.lanes(), mr: set.mr(), nr: set.nr() }
@@ -99,8 +108,8 @@ mod tests {
     #[test]
     fn small_work_does_not_count_the_threads() {
         let machine = Machine {
-            tile: TileSize::of_floats(InstructionSet::best()),
             threads: || panic!("the threads are counted"),
+            ..Machine::of_floats(InstructionSet::best())
         };
         assert_eq!(machine.threads_for(2 * tuning::multiplications_per_thread() - 1), 1);
         let machine = Machine { threads: || 2, ..machine };

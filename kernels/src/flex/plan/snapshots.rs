@@ -171,7 +171,7 @@ fn on_machines(name: &str, described: impl Fn(&Machine) -> String) -> String {
     let mut lines = format!("{name}\n");
     for (set, tile) in TILES {
         for threads in [|| 1, || 2, || 8] as [fn() -> usize; 3] {
-            let plan = described(&Machine { tile, threads });
+            let plan = described(&Machine { tile, chosen_for: tile, threads });
             lines += &format!("    {set} {}: {plan}\n", threads());
         }
     }

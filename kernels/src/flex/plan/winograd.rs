@@ -72,11 +72,12 @@ impl WinogradPlan {
         if !is_small_kernel || !has_one_depth || pixels > MOST_PIXELS {
             return None;
         }
-        let direct = direct_products(&sizes, pixels, machine);
+        // Of one thread and one element of the batch: the rounding of results depends on neither number.
+        let alone = Machine { threads: || 1, tile: machine.chosen_for, ..*machine };
+        let of_one = ConvSizes { batches: 1, ..sizes };
+        let direct = direct_products(&of_one, pixels, &alone);
         let limit = (direct / 100).saturating_mul(tuning::winograd_percent());
-        // Of one thread: the rounding of results does not depend on the number of threads.
-        let alone = Machine { threads: || 1, ..*machine };
-        let cost = |square| Self::with(square, sizes, &alone).products(&alone);
+        let cost = |square| Self::with(square, of_one, &alone).products(&alone);
         let [two, four] = [Square::Two, Square::Four].map(cost);
         // The smaller squares have smaller errors and weights.
         let (square, cost) = if four < two / 10 * 9 { (Square::Four, four) } else { (Square::Two, two) };

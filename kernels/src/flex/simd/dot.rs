@@ -21,9 +21,12 @@ pub use x86::{Avx512Vnni, AvxVnni};
 use super::Avx2;
 #[cfg(target_arch = "aarch64")]
 use super::Neon;
+#[cfg(all(feature = "deterministic", not(target_arch = "aarch64")))]
+use super::OneRounding;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 use super::Simd128;
 use super::{InstructionSet, Isa, Portable};
+use crate::deterministic;
 
 /// The most significant bits of four bytes: flipping them turns signed bytes into unsigned ones, 128 more.
 pub const SIGNS: u32 = 0x8080_8080;
@@ -116,6 +119,9 @@ pub enum DotInstructions {
     #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
     Simd128(Simd128),
     Portable(Portable),
+    /// The fastest of those without fused instructions for floats, for deterministic calls.
+    #[cfg(all(feature = "deterministic", not(target_arch = "aarch64")))]
+    OneRounding(OneRounding),
 }
 
 /// Evaluates an expression with the token of [`DotInstructions`].
@@ -135,6 +141,8 @@ macro_rules! match_dot_isa {
             #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
             $crate::flex::simd::DotInstructions::Simd128($isa) => $run,
             $crate::flex::simd::DotInstructions::Portable($isa) => $run,
+            #[cfg(all(feature = "deterministic", not(target_arch = "aarch64")))]
+            $crate::flex::simd::DotInstructions::OneRounding($isa) => $run,
         }
     };
 }
@@ -165,7 +173,7 @@ macro_rules! constant {
 }
 
 impl DotInstructions {
-    /// All instructions of the processor, from the fastest on.
+    /// All instructions of the processor, from the fastest on, without those of deterministic calls.
     pub fn all() -> impl Iterator<Item = Self> {
         let all = [
             #[cfg(target_arch = "x86_64")]
@@ -185,8 +193,25 @@ impl DotInstructions {
         all.into_iter().flatten()
     }
 
-    /// The fastest instructions that the processor has and the environment allows.
+    /// The fastest instructions that the processor has and the environment allows. In a deterministic call they round
+    /// products of floats and their sums once.
     pub fn best() -> Self {
+        let best = Self::fastest();
+        if deterministic::is_on() { best.with_one_rounding() } else { best }
+    }
+
+    /// The instructions themselves if they are fused, else others that compute the same.
+    fn with_one_rounding(self) -> Self {
+        match self {
+            #[cfg(all(feature = "deterministic", not(target_arch = "aarch64")))]
+            Self::Portable(_) => Self::OneRounding(OneRounding::HERE),
+            #[cfg(all(feature = "deterministic", target_arch = "wasm32", target_feature = "simd128"))]
+            Self::Simd128(_) => Self::OneRounding(OneRounding::HERE),
+            dot => dot,
+        }
+    }
+
+    fn fastest() -> Self {
         #[cfg(test)]
         if let Some(dot) = FORCED.get() {
             return dot;
@@ -211,6 +236,8 @@ impl DotInstructions {
             #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
             Self::Simd128(isa) => InstructionSet::Simd128(isa),
             Self::Portable(isa) => InstructionSet::Portable(isa),
+            #[cfg(all(feature = "deterministic", not(target_arch = "aarch64")))]
+            Self::OneRounding(isa) => InstructionSet::OneRounding(isa),
         }
     }
 

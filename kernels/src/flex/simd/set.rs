@@ -4,12 +4,14 @@ use std::sync::OnceLock;
 
 #[cfg(target_arch = "aarch64")]
 use super::Neon;
+#[cfg(all(feature = "deterministic", not(target_arch = "aarch64")))]
+use super::OneRounding;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 use super::Simd128;
 #[cfg(target_arch = "x86_64")]
 use super::{Avx2, Avx512};
 use super::{Isa, Portable};
-use crate::backend::switches;
+use crate::{backend::switches, deterministic};
 
 /// An instruction set that the processor has, from the widest one on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,6 +25,9 @@ pub enum InstructionSet {
     #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
     Simd128(Simd128),
     Portable(Portable),
+    /// The widest of the sets above without fused instructions, for deterministic calls.
+    #[cfg(all(feature = "deterministic", not(target_arch = "aarch64")))]
+    OneRounding(OneRounding),
 }
 
 /// Evaluates an expression with the token of an [`InstructionSet`].
@@ -38,6 +43,8 @@ macro_rules! match_isa {
             #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
             $crate::flex::simd::InstructionSet::Simd128($isa) => $run,
             $crate::flex::simd::InstructionSet::Portable($isa) => $run,
+            #[cfg(all(feature = "deterministic", not(target_arch = "aarch64")))]
+            $crate::flex::simd::InstructionSet::OneRounding($isa) => $run,
         }
     };
 }
@@ -64,7 +71,7 @@ pub fn vectorized<R>(run: impl FnOnce() -> R) -> R {
 }
 
 impl InstructionSet {
-    /// The sets that the processor has, from the widest one on.
+    /// The sets that the processor has, from the widest one on, without that of deterministic calls.
     pub fn all() -> impl Iterator<Item = Self> {
         let sets = [
             #[cfg(target_arch = "x86_64")]
@@ -80,8 +87,25 @@ impl InstructionSet {
         sets.into_iter().flatten()
     }
 
-    /// The widest set that the processor has and the environment allows.
+    /// The widest set that the processor has and the environment allows. In a deterministic call it rounds products and their
+    /// sums once.
     pub fn best() -> Self {
+        let best = Self::widest();
+        if deterministic::is_on() { best.with_one_rounding() } else { best }
+    }
+
+    /// The set itself if it has fused instructions, else one that computes the same.
+    fn with_one_rounding(self) -> Self {
+        match self {
+            #[cfg(all(feature = "deterministic", not(target_arch = "aarch64")))]
+            Self::Portable(_) => Self::OneRounding(OneRounding::HERE),
+            #[cfg(all(feature = "deterministic", target_arch = "wasm32", target_feature = "simd128"))]
+            Self::Simd128(_) => Self::OneRounding(OneRounding::HERE),
+            set => set,
+        }
+    }
+
+    fn widest() -> Self {
         static BEST: OnceLock<InstructionSet> = OnceLock::new();
         #[cfg(test)]
         if let Some(set) = FORCED.get() {

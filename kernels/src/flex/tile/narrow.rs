@@ -1,6 +1,7 @@
 //! Microkernel for tiles of few columns, with rows in the lanes.
 
 use super::{FloatEpilogue, FloatOperands, Tile, offsets::even_rows};
+use crate::deterministic;
 use crate::flex::{
     memory::{Unwritten, Written, write_by_index},
     simd::{Floats, InstructionSet, Isa, WIDEST, with_isa},
@@ -37,7 +38,11 @@ impl Tile<FloatOperands<'_>, FloatEpilogue<'_>> {
         assert!(self.is_narrow(set));
         assert!(out.rows() == self.rows && out.columns() == columns);
         let mut sums = [[0.0; WIDEST]; NARROW_COLUMNS];
-        with_isa!(set, isa => multiply(isa, &self.operands, self.rows, columns, &mut sums));
+        if deterministic::is_on() {
+            with_isa!(set, isa => in_order(isa, &self.operands, self.rows, columns, &mut sums));
+        } else {
+            with_isa!(set, isa => multiply(isa, &self.operands, self.rows, columns, &mut sums));
+        }
         out.write_rows(|row, out| {
             write_by_index(out, |column| self.epilogue.of_one(sums[column][row], row, column))
         })
@@ -51,6 +56,17 @@ fn multiply<I: Isa>(isa: I, operands: &FloatOperands<'_>, rows: usize, columns: 
         2 => multiply_columns::<I, 2, 4>(isa, operands, rows, sums),
         3 => multiply_columns::<I, 3, 2>(isa, operands, rows, sums),
         _ => multiply_columns::<I, 4, 2>(isa, operands, rows, sums),
+    }
+}
+
+/// The same with one accumulator for each column, as other tiles have.
+#[inline(always)]
+fn in_order<I: Isa>(isa: I, operands: &FloatOperands<'_>, rows: usize, columns: usize, sums: &mut Columns) {
+    match columns {
+        1 => multiply_columns::<I, 1, 1>(isa, operands, rows, sums),
+        2 => multiply_columns::<I, 2, 1>(isa, operands, rows, sums),
+        3 => multiply_columns::<I, 3, 1>(isa, operands, rows, sums),
+        _ => multiply_columns::<I, 4, 1>(isa, operands, rows, sums),
     }
 }
 

@@ -6,6 +6,7 @@ use burn::tensor::{
 };
 
 use super::sum::{power, root};
+use crate::reduce::sum::{mean_dim, sum_dim};
 use crate::{
     ensure,
     shape::{WithShape, empty},
@@ -18,7 +19,7 @@ pub fn global_average_pool<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     if shape.contains(&0) {
         return empty(&x, shape);
     }
-    flat(widened(x)).mean_dim(2).with_shape(shape).cast(dtype)
+    mean_dim(flat(widened(x)), 2).with_shape(shape).cast(dtype)
 }
 
 /// Returns the largest element of each channel; every spatial size becomes 1.
@@ -36,7 +37,7 @@ pub fn global_lp_pool<const D: usize>(x: Tensor<D>, p: u32) -> Tensor<D> {
     if shape.contains(&0) {
         return empty(&x, shape);
     }
-    let sums = power(flat(widened(x)), p).sum_dim(2);
+    let sums = sum_dim(power(flat(widened(x)), p), 2);
     root(sums, p).with_shape(shape).cast(dtype)
 }
 

@@ -1,0 +1,434 @@
+//! Fourier transforms with rows in the lanes: each row is rounded alone, by the same operations on all processors.
+
+use std::array::from_fn;
+use std::f64::consts::TAU;
+use std::sync::{Arc, Mutex};
+
+use rustfft::num_complex::Complex;
+
+use super::{Float, PLANS, Rows, write};
+use crate::{
+    flex::{
+        memory::{on_chunks, repeated},
+        plan::tuning::transformed_per_part,
+        simd::{MulAdd, compiled_per_set},
+    },
+    spec::dft::Dft,
+};
+
+/// Number of rows that are transformed at once.
+const LANES: usize = 8;
+
+/// Plans by length and direction, the most recently used last.
+static KEPT: Mutex<Vec<Arc<Plan>>> = Mutex::new(Vec::new());
+
+/// A number of each row.
+#[derive(Clone, Copy, Default)]
+struct Numbers {
+    re: [f64; LANES],
+    im: [f64; LANES],
+}
+
+/// The transform of a length whose prime factors are at most 13.
+struct Plan {
+    length: usize,
+    is_inverse: bool,
+    stages: Vec<Stage>,
+}
+
+/// A pass over all numbers, which joins `radix` transforms of a length.
+struct Stage {
+    radix: usize,
+    /// Distance of the numbers of a transform that is done.
+    stride: usize,
+    is_inverse: bool,
+    /// Factors of the results of a butterfly, for each butterfly.
+    twiddles: Vec<Complex<f64>>,
+    /// Cosine and sine of the multiples of a turn divided by the radix.
+    roots: Vec<[f64; 2]>,
+}
+
+/// Writes the transforms of as many rows as fit into `out`. Returns false for lengths with large prime factors.
+pub fn transform<T: Float>(rows: &Rows<'_, T>, options: &Dft, out: &mut [T]) -> bool {
+    let length = options.length;
+    let is_real = !rows.complex && !options.inverse;
+    // Real rows of even length are transformed as complex ones of half of it.
+    let halved = is_real && length.is_multiple_of(2);
+    let Some(plan) = Plan::kept(if halved { length / 2 } else { length }, options.inverse) else {
+        return false;
+    };
+    let turns = if halved { half_turns(length) } else { Vec::new() };
+    let one = options.outputs() * options.parts();
+    let groups = (transformed_per_part() / (LANES * length)).max(1);
+    let run = |share: usize, out: &mut [T]| {
+        let mut memory = [repeated(length, Numbers::default()), repeated(length, Numbers::default())];
+        for (at, out) in out.chunks_mut(LANES * one).enumerate() {
+            let first = (share * groups + at) * LANES;
+            group(rows, options, &plan, &turns, first, &mut memory, out);
+        }
+    };
+    on_chunks(out, groups * LANES * one, run);
+    true
+}
+
+/// Transforms the rows from `first` on, of which `out` has at most as many as there are lanes.
+fn group<T: Float>(
+    rows: &Rows<'_, T>,
+    options: &Dft,
+    plan: &Plan,
+    turns: &[Complex<f64>],
+    first: usize,
+    memory: &mut [Vec<Numbers>; 2],
+    out: &mut [T],
+) {
+    let length = options.length;
+    let one = options.outputs() * options.parts();
+    let [numbers, other] = memory;
+    let is_signal = options.inverse && options.onesided;
+    for lane in 0..out.len() / one {
+        let start = rows.start(first + lane);
+        let number = |at: usize| rows.number(start, at);
+        if !turns.is_empty() {
+            for (at, numbers) in numbers[..length / 2].iter_mut().enumerate() {
+                numbers.set(lane, Complex::new(number(2 * at).re, number(2 * at + 1).re));
+            }
+        } else if is_signal {
+            for at in 0..=length / 2 {
+                // Both ends are their own mirror.
+                let is_end = at == 0 || 2 * at == length;
+                let number = if is_end { Complex::new(number(at).re, 0.0) } else { number(at) };
+                numbers[(length - at) % length].set(lane, number.conj());
+                numbers[at].set(lane, number);
+            }
+        } else {
+            for (at, numbers) in numbers[..length].iter_mut().enumerate() {
+                numbers.set(lane, number(at));
+            }
+        }
+    }
+    if turns.is_empty() {
+        plan.run(&mut numbers[..length], &mut other[..length]);
+    } else {
+        plan.run(&mut numbers[..length / 2], &mut other[..length / 2]);
+        join(&numbers[..length / 2], turns, &mut other[..options.outputs()]);
+        std::mem::swap(numbers, other);
+    }
+    let scale = if options.inverse { 1.0 / length as f64 } else { 1.0 };
+    for (lane, out) in out.chunks_exact_mut(one).enumerate() {
+        if is_signal {
+            for (out, numbers) in out.iter_mut().zip(&*numbers) {
+                *out = T::narrow(numbers.re[lane] * scale);
+            }
+        } else {
+            for (out, numbers) in out.chunks_exact_mut(2).zip(&*numbers) {
+                write(out, numbers.of(lane) * scale);
+            }
+        }
+    }
+}
+
+/// The negative multiples of a turn divided by `length`, up to half of it.
+fn half_turns(length: usize) -> Vec<Complex<f64>> {
+    (0..length / 2).map(|at| turn(at, length, false)).collect()
+}
+
+/// A unit number: `at` of `length` parts of a turn, backward unless the transform is an inverse.
+fn turn(at: usize, length: usize, is_inverse: bool) -> Complex<f64> {
+    let (sine, cosine) = libm::sincos(TAU * (at % length) as f64 / length as f64);
+    Complex::new(cosine, if is_inverse { sine } else { -sine })
+}
+
+impl Plan {
+    fn kept(length: usize, is_inverse: bool) -> Option<Arc<Self>> {
+        let kept = || KEPT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let is = |plan: &Arc<Self>| plan.length == length && plan.is_inverse == is_inverse;
+        let found = {
+            let mut kept = kept();
+            kept.iter().position(is).map(|at| kept.remove(at))
+        };
+        let plan = match found {
+            Some(plan) => plan,
+            None => Arc::new(Self::new(length, is_inverse)?),
+        };
+        let mut kept = kept();
+        if kept.len() == PLANS {
+            kept.remove(0);
+        }
+        kept.push(plan.clone());
+        Some(plan)
+    }
+
+    fn new(length: usize, is_inverse: bool) -> Option<Self> {
+        let (mut rest, mut stride) = (length, 1);
+        let mut stages = Vec::new();
+        for radix in [4, 2, 3, 5, 7, 11, 13] {
+            while rest.is_multiple_of(radix) && rest > 1 {
+                let count = rest / radix;
+                let twiddles = (0..count).flat_map(|at| (0..radix).map(move |of| (at, of)));
+                let roots = (0..radix).map(|at| {
+                    let root = turn(at, radix, true);
+                    [root.re, root.im]
+                });
+                stages.push(Stage {
+                    radix,
+                    stride,
+                    is_inverse,
+                    twiddles: twiddles.map(|(at, of)| turn(at * of, rest, is_inverse)).collect(),
+                    roots: roots.collect(),
+                });
+                (rest, stride) = (count, stride * radix);
+            }
+        }
+        (rest == 1).then_some(Self { length, is_inverse, stages })
+    }
+
+    /// Transforms `numbers` in place.
+    fn run(&self, numbers: &mut [Numbers], other: &mut [Numbers]) {
+        let (mut from, mut to) = (numbers, other);
+        for step in &self.stages {
+            stage(step, from, to);
+            (from, to) = (to, from);
+        }
+        if self.stages.len() % 2 == 1 {
+            to.copy_from_slice(from);
+        }
+    }
+}
+
+compiled_per_set! {
+    fn stage(of: &Stage, from: &[Numbers], to: &mut [Numbers]) = stage_of;
+    /// Spectra of real rows, or their first halves, from those of their even and odd elements.
+    fn join(half: &[Numbers], turns: &[Complex<f64>], out: &mut [Numbers]) = join_of;
+}
+
+#[inline(always)]
+fn stage_of<S: MulAdd>(of: &Stage, from: &[Numbers], to: &mut [Numbers]) {
+    match of.radix {
+        2 => butterflies(
+            of,
+            from,
+            to,
+            #[inline(always)]
+            |[a, b]: [Numbers; 2]| [a.plus(b), a.minus(b)],
+        ),
+        4 => butterflies(
+            of,
+            from,
+            to,
+            #[inline(always)]
+            |[a, b, c, d]: [Numbers; 4]| {
+                let (even, odd) = (a.plus(c), b.plus(d));
+                let (less, turned) = (a.minus(c), b.minus(d).turned(of.is_inverse));
+                [even.plus(odd), less.plus(turned), even.minus(odd), less.minus(turned)]
+            },
+        ),
+        3 => odd_butterflies::<3>(of, from, to),
+        5 => odd_butterflies::<5>(of, from, to),
+        7 => odd_butterflies::<7>(of, from, to),
+        11 => odd_butterflies::<11>(of, from, to),
+        _ => odd_butterflies::<13>(of, from, to),
+    }
+}
+
+#[inline(always)]
+fn odd_butterflies<const P: usize>(of: &Stage, from: &[Numbers], to: &mut [Numbers]) {
+    butterflies(
+        of,
+        from,
+        to,
+        #[inline(always)]
+        |a: [Numbers; P]| {
+            let mut y = a;
+            for at in 1..P {
+                y[0] = y[0].plus(a[at]);
+            }
+            for at in 1..=P / 2 {
+                let (mut even, mut odd) = (a[0], Numbers::default());
+                for pair in 1..=P / 2 {
+                    let [cosine, sine] = of.roots[at * pair % P];
+                    even = even.plus(a[pair].plus(a[P - pair]).scaled(cosine));
+                    odd = odd.plus(a[pair].minus(a[P - pair]).scaled(sine));
+                }
+                let odd = odd.turned(of.is_inverse);
+                (y[at], y[P - at]) = (even.plus(odd), even.minus(odd));
+            }
+            y
+        },
+    );
+}
+
+/// Writes the results of all butterflies, times their factors.
+#[inline(always)]
+fn butterflies<const P: usize>(
+    of: &Stage,
+    from: &[Numbers],
+    to: &mut [Numbers],
+    run: impl Fn([Numbers; P]) -> [Numbers; P],
+) {
+    let (count, stride) = (of.twiddles.len() / P, of.stride);
+    let (twiddles, _) = of.twiddles.as_chunks::<P>();
+    assert!(from.len() == P * count * stride && to.len() == from.len());
+    for ((at, twiddles), to) in twiddles.iter().enumerate().zip(to.chunks_exact_mut(P * stride)) {
+        for lane in 0..stride {
+            let numbers: [Numbers; P] = from_fn(
+                #[inline(always)]
+                |of| from[lane + stride * (at + of * count)],
+            );
+            let numbers = run(numbers);
+            for (of, number) in numbers.into_iter().enumerate() {
+                to[lane + stride * of] = if of == 0 || at == 0 { number } else { number.times(twiddles[of]) };
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn join_of<S: MulAdd>(half: &[Numbers], turns: &[Complex<f64>], out: &mut [Numbers]) {
+    let (low, high) = out.split_at_mut(half.len());
+    // The mirror of the first number is itself.
+    let mirrored = half[..1].iter().chain(half[1..].iter().rev());
+    for (((one, mirrored), turn), (at, low)) in
+        half.iter().zip(mirrored).zip(turns).zip(low.iter_mut().enumerate())
+    {
+        let mirrored = mirrored.conjugate();
+        let even = one.plus(mirrored).scaled(0.5);
+        let odd = one.minus(mirrored).scaled(0.5).turned(false).times(*turn);
+        *low = even.plus(odd);
+        // Of half a spectrum, only the first number is there.
+        if let Some(high) = high.get_mut(at) {
+            *high = even.minus(odd);
+        }
+    }
+}
+
+impl Numbers {
+    fn set(&mut self, lane: usize, number: Complex<f64>) {
+        (self.re[lane], self.im[lane]) = (number.re, number.im);
+    }
+
+    fn of(&self, lane: usize) -> Complex<f64> {
+        Complex::new(self.re[lane], self.im[lane])
+    }
+
+    #[inline(always)]
+    fn plus(self, other: Self) -> Self {
+        Self {
+            re: from_fn(
+                #[inline(always)]
+                |lane| self.re[lane] + other.re[lane],
+            ),
+            im: from_fn(
+                #[inline(always)]
+                |lane| self.im[lane] + other.im[lane],
+            ),
+        }
+    }
+
+    #[inline(always)]
+    fn minus(self, other: Self) -> Self {
+        Self {
+            re: from_fn(
+                #[inline(always)]
+                |lane| self.re[lane] - other.re[lane],
+            ),
+            im: from_fn(
+                #[inline(always)]
+                |lane| self.im[lane] - other.im[lane],
+            ),
+        }
+    }
+
+    #[inline(always)]
+    fn scaled(self, factor: f64) -> Self {
+        Self {
+            re: from_fn(
+                #[inline(always)]
+                |lane| self.re[lane] * factor,
+            ),
+            im: from_fn(
+                #[inline(always)]
+                |lane| self.im[lane] * factor,
+            ),
+        }
+    }
+
+    #[inline(always)]
+    fn times(self, factor: Complex<f64>) -> Self {
+        Self {
+            re: from_fn(
+                #[inline(always)]
+                |lane| self.re[lane] * factor.re - self.im[lane] * factor.im,
+            ),
+            im: from_fn(
+                #[inline(always)]
+                |lane| self.re[lane] * factor.im + self.im[lane] * factor.re,
+            ),
+        }
+    }
+
+    /// A quarter of a turn, backward unless the transform is an inverse.
+    #[inline(always)]
+    fn turned(self, is_inverse: bool) -> Self {
+        let conjugate = self.conjugate();
+        if is_inverse {
+            Self { re: conjugate.im, im: conjugate.re }
+        } else {
+            Self { re: self.im, im: self.re }.conjugate()
+        }
+    }
+
+    #[inline(always)]
+    fn conjugate(self) -> Self {
+        Self {
+            re: from_fn(
+                #[inline(always)]
+                |lane| self.re[lane],
+            ),
+            im: from_fn(
+                #[inline(always)]
+                |lane| -self.im[lane],
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use burn::tensor::{DType, Tensor};
+
+    use crate::deterministic::deterministic;
+    use crate::flex::with_each_set;
+    use crate::signal::dft::{Dft, dft, stft};
+    use crate::testing::{near, noise, same};
+
+    #[test]
+    fn transforms_of_all_lengths_are_near_those_of_other_calls() {
+        for length in [1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 15, 16, 17, 30, 49, 64, 90, 128, 143, 400, 1024] {
+            for parts in [1, 2] {
+                for (inverse, onesided) in [(false, false), (false, true), (true, false), (true, true)] {
+                    // A spectrum has two parts; half of one is that of real numbers.
+                    if parts == 1 && inverse || parts == 2 && onesided && !inverse {
+                        continue;
+                    }
+                    let options = Dft { length, inverse, onesided };
+                    let x = noise::<3>([11, length, parts], 1);
+                    let y = deterministic(|| dft(x.clone(), 1, &options));
+                    near(y.clone(), dft(x.clone(), 1, &options).into_data(), 1e-5);
+                    with_each_set(|_| {
+                        same(deterministic(|| dft(x.clone(), 1, &options)), y.to_data());
+                    });
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rows_are_rounded_alone() {
+        let x = noise::<3>([20, 700, 1], 1).cast(DType::F64);
+        let run = |x: Tensor<3>| deterministic(|| stft(x, 90, None, 200, true));
+        let all = run(x.clone());
+        for row in [0, 7, 19] {
+            same(run(x.clone().narrow(0, row, 1)), all.clone().narrow(0, row, 1).into_data());
+        }
+    }
+}
