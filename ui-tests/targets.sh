@@ -82,8 +82,8 @@ for part in "${parts[@]}"; do
       for processor in max cortex-a53; do
         CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
           CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64-static -cpu $processor -L /usr/aarch64-linux-gnu" \
-          cargo_for aarch64-unknown-linux-gnu std,panic_abort,panic_unwind,test test -p onnx-embed-kernels --lib \
-          --config profile.dev.package.gemm-f16.opt-level=3
+          cargo_for aarch64-unknown-linux-gnu std,panic_abort,panic_unwind,test test -p onnx-embed-kernels --features deterministic \
+          --lib --config profile.dev.package.gemm-f16.opt-level=3
       done
       ;;
     simd128)
@@ -91,8 +91,8 @@ for part in "${parts[@]}"; do
       # above 32 bits.
       CARGO_TARGET_WASM32_WASIP1_RUNNER="node --no-warnings $root/ui-tests/bench/wasm.mjs" \
         RUSTFLAGS='-C target-feature=+simd128 -A arithmetic_overflow' \
-        cargo_for wasm32-wasip1 std,panic_abort,test test -p onnx-embed-kernels --lib -- flex:: \
-        --skip flex::memory --skip flex::threads
+        cargo_for wasm32-wasip1 std,panic_abort,test test -p onnx-embed-kernels --features deterministic --lib -- flex:: \
+        deterministic:: --skip flex::memory --skip flex::threads --skip deterministic::tests::threads
       ;;
     web)
       how=(--dev --device flex)

@@ -28,6 +28,8 @@ pub struct Options {
     pub trace: bool,
     /// Maximum size of a tensor whose sizes depend on data or inputs, in bytes. The program may set another limit.
     pub memory_limit: Option<u64>,
+    /// Whether results have the same bits on every CPU.
+    pub deterministic: bool,
     /// Key of the signatures that the files of the model must have.
     pub signature: Option<Arc<Key>>,
     /// Licenses that the file may declare. Otherwise the license is not checked.
@@ -48,6 +50,7 @@ impl Default for Options {
             outputs: Outputs::default(),
             trace: false,
             memory_limit: None,
+            deterministic: false,
             signature: None,
             licenses: None,
         }

@@ -59,6 +59,7 @@ enum Choice {
     Outputs(Vec<Key>, bool),
     Trace(bool),
     MemoryLimit(u64),
+    Deterministic(bool),
     Signature(LitStr),
     Licenses(Vec<String>),
 }
@@ -149,6 +150,7 @@ impl Arguments {
                     }
                 }
                 Choice::Trace(trace) => self.options.trace = trace,
+                Choice::Deterministic(deterministic) => self.options.deterministic = deterministic,
                 Choice::MemoryLimit(bytes) => self.options.memory_limit = Some(bytes),
                 Choice::Signature(key) => {
                     self.keys.insert(signed::OPTION.to_owned(), key.span());
@@ -208,6 +210,14 @@ impl Parse for Choice {
             "ops" => Ok(Choice::Operators(entries(input, operator::binding)?)),
             "trace" if input.peek(Token![=]) => Ok(Choice::Trace(flag(input, "trace")?)),
             "trace" => Ok(Choice::Trace(true)),
+            "deterministic" => {
+                let is_on = !input.peek(Token![=]) || flag(input, "deterministic")?;
+                if is_on && cfg!(not(feature = "deterministic")) {
+                    let message = "`deterministic` needs the feature `deterministic` of onnx-embed";
+                    return Err(syn::Error::new(name.span(), message));
+                }
+                Ok(Choice::Deterministic(is_on))
+            }
             "memory_limit" => memory::limit(input).map(Choice::MemoryLimit),
             signed::OPTION => {
                 input.parse::<Token![=]>()?;
@@ -238,8 +248,8 @@ impl Parse for Choice {
                 name.span(),
                 format!(
                     "unknown option `{other}`, expected `weights`, `dims`, `inputs`, `outputs`, `ops`, \
-                     `simplify`, `precision`, `train`, `trace`, `memory_limit`, `signature`, `licenses` or \
-                     `crate`"
+                     `simplify`, `precision`, `train`, `trace`, `memory_limit`, `deterministic`, `signature`, \
+                     `licenses` or `crate`"
                 ),
             )),
         }

@@ -70,6 +70,8 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 ///   `Expand`, `Range` or `Resize` do. If a tensor exceeds the limit, `run` and `try_forward` return an error before
 ///   they allocate it. The default is half of the memory that the process may use. `with_memory_limit` overrides the
 ///   limit in the program.
+/// - `deterministic` computes the same bits on every CPU, with any number of threads, and for each row of a batch whatever
+///   the other rows are. It needs the feature `deterministic` of onnx-embed. Results on GPUs are not affected.
 /// - `simplify = false` keeps the operators of the file.
 /// - `precision = "f16"` or `"bf16"` selects weights and computation in 16 bits; sums and norms remain in single
 ///   precision. The default is `"as-is"`. Only single-precision floats change, but not inputs and outputs. Matrix

@@ -15,6 +15,8 @@ pub use half::{bf16, f16};
 pub use onnx_embed_kernels as ops;
 pub use onnx_embed_kernels::epilogue::Activation;
 pub use onnx_embed_kernels::memory_limit::{or_memory_limit, or_memory_limit_async};
+#[cfg(feature = "deterministic")]
+pub use onnx_embed_kernels::{deterministic, deterministic_async};
 
 pub mod constant {
     pub use crate::constant::*;

@@ -43,6 +43,8 @@ const IMPORTS: &[(&[&str], &[&str])] = &[
             "bf16",
             "constant",
             "custom",
+            "deterministic",
+            "deterministic_async",
             "device",
             "embedded",
             "entry",

@@ -62,7 +62,8 @@ fn written(
     let divided = (!options.trace).then_some(&model.graph);
     let Forward { body: forward, async_body, is_async, result } =
         forward(&statements, &described, divided, &mut root, &mut cx, diagnostics)
-            .limited(options.memory_limit);
+            .limited(options.memory_limit)
+            .deterministic(options.deterministic);
     let name = Code::foreign(item.name.to_token_stream());
     let runtime = Code::foreign(item.runtime.clone());
     let structures = signature::structures(&described);
@@ -80,6 +81,8 @@ fn written(
         return None;
     }
     let load = cx.structs.shortened(&load);
+    // Weights are packed for the instructions that deterministic kernels use.
+    let load = if options.deterministic { deterministic(&load) } else { load };
     let note = parameters::note(&root, &cx);
     let parameters = parameters::table(&root, &mut cx);
     let table = weights::table(&mut cx, &model.files);
@@ -230,6 +233,24 @@ impl Forward {
             ..self
         }
     }
+
+    /// Computes the same bits on every CPU, if that is an option of the model.
+    fn deterministic(self, is_option: bool) -> Self {
+        if !is_option {
+            return self;
+        }
+        let async_body = &self.async_body;
+        Self {
+            body: deterministic(&self.body),
+            async_body: code!(deterministic_async(async move { #async_body }).await),
+            ..self
+        }
+    }
+}
+
+/// Returns code whose kernels compute the same bits on every CPU.
+fn deterministic(body: &Code) -> Code {
+    code!(deterministic(|| { #body }))
 }
 
 /// Returns the functions that run a model, which compute batches of the graph `divided` in parts.

@@ -4,6 +4,7 @@ mod between_scales;
 mod checks;
 mod constants;
 mod deep;
+mod deterministic;
 mod faults;
 mod half_precision;
 mod hostile;

@@ -131,8 +131,8 @@ const fn unary(
     Unary { kinds, device, host, known, ints: |_| None, bool_result: false }
 }
 
-const fn float(method: &'static str) -> Unary {
-    unary(FLOAT, Device::Method(method), None, |_| None)
+const fn float(function: &'static str) -> Unary {
+    unary(FLOAT, Device::Kernel("elementary", function), None, |_| None)
 }
 
 use Device::{Kernel, Method};
@@ -144,7 +144,7 @@ const RELU: Unary = Unary {
 const SIGMOID: Unary = unary(FLOAT, Kernel("elementary", "sigmoid"), None, |_| None);
 const TANH: Unary = unary(FLOAT, Kernel("elementary", "tanh"), None, |_| None);
 const EXP: Unary = unary(FLOAT, Kernel("elementary", "exp"), Some("exp"), |_| None);
-const LOG: Unary = unary(FLOAT, Method("log"), Some("log"), |_| None);
+const LOG: Unary = unary(FLOAT, Kernel("elementary", "log"), Some("log"), |_| None);
 const SQRT: Unary = unary(FLOAT, Method("sqrt"), Some("sqrt"), |x| Some(x.sqrt()));
 const RECIPROCAL: Unary = unary(FLOAT, Method("recip"), None, |x| Some(1.0 / x));
 const NEG: Unary = Unary { ints: Dim::neg, ..unary(NUMBER, Method("neg"), Some("neg"), |x| Some(-x)) };
