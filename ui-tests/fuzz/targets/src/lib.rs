@@ -13,6 +13,14 @@ pub mod repeat;
 pub mod seeds;
 pub mod text;
 
+/// Returns `compiles`, or the first problem of a model in one line.
+pub fn verdict(bytes: &[u8]) -> String {
+    match compile::compile(bytes, true) {
+        Ok(_) => "compiles".to_owned(),
+        Err(report) => report.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("refused").to_owned(),
+    }
+}
+
 /// A function and its name.
 pub struct Target {
     pub name: &'static str,
