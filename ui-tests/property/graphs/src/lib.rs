@@ -82,6 +82,20 @@ pub fn write_smaller(path: &Path, folder: &Path) -> Vec<PathBuf> {
     smaller.iter().enumerate().map(file).collect()
 }
 
+/// Writes graphs whose code changes with simplification into a folder, each in a folder of its own.
+///
+/// # Panics
+///
+/// If the folder cannot be written.
+pub fn write_grown(seed: u64, count: usize, folder: &Path) {
+    for (at, (graph, opset)) in grown(seed, count).iter().enumerate() {
+        let name = format!("g{at:04}");
+        fs::create_dir_all(folder.join(&name)).expect("the folder can be written");
+        let bytes = fragment::model(graph, *opset).encode_to_vec();
+        fs::write(folder.join(&name).join(format!("{name}.onnx")), bytes).expect("the folder can be written");
+    }
+}
+
 /// Returns graphs whose code changes with simplification.
 fn grown(seed: u64, count: usize) -> Vec<(GraphProto, i64)> {
     let pieces = piece::Pieces::all();
