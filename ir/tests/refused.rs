@@ -4,7 +4,7 @@
 
 use expect_test::expect;
 use onnx_embed_ir::options::Options;
-use onnx_embed_ir::proto::{AttributeType, ModelProto, TensorProto};
+use onnx_embed_ir::proto::{AttributeType, ModelProto, TensorProto, TypeValue};
 use onnx_embed_ir::{load_bytes, text};
 use prost::Message;
 
@@ -28,6 +28,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("optype", "(float[4] x, int64[1] k) => (float[k] y) { y = TopK (x, k) }"),
     ("optype", "(float[4] x, int64[1] a, float[1] s) => (float[n] y) { y = Slice (x, a, a, a, s) }"),
     ("optype", "(float[4] x, float[2] s) => (float[n] y, float[m] z) { y, z = Split (x, s) }"),
+    ("optype", "(float[2] x, float[2] s) => (float[2] y) { y = Reshape (x, s) }"),
     ("opset", "(float[2] x, float[1] s) => (float[n] y) { y = Upsample (x, s) }"),
     ("opset", "(float[4] x, int64[2] i, float[2] u) => (float[4] y) { y = Scatter (x, i, u) }"),
     ("opset", "(float[n, 2] x) => (float[n, 1] y) { y = ai.onnx.ml.TreeEnsembleRegressor (x) }"),
@@ -67,6 +68,7 @@ fn contradictions_are_refused() {
         optype: expected 2 outputs, found 1
         optype: `steps` is float32[1], expected int32 or int64
         optype: `split` is float32[2], expected int32 or int64
+        optype: `shape` is float32[2], expected int32 or int64
         opset: operator `Upsample` was removed in opset 10, but the model uses opset 21
         opset: operator `Scatter` was removed in opset 11, but the model uses opset 21
         opset: operator `ai.onnx.ml.TreeEnsembleRegressor` was removed in opset 5, but the model uses opset 5
@@ -128,6 +130,12 @@ fn damaged_messages_are_refused() {
         }),
     );
     check("no type", model(add), &initializer(|tensor| tensor.data_type = 0));
+    check("a type after the last of an output", model(add), &|model| {
+        let output = &mut model.graph.as_mut().unwrap().output[0];
+        if let Some(TypeValue::Tensor(tensor)) = output.r#type.as_mut().and_then(|ty| ty.value.as_mut()) {
+            tensor.elem_type = 99;
+        }
+    });
     for (what, number) in [("a type after the last", 99), ("a type before the first", -1)] {
         let change = |model: &mut ModelProto| model.graph.as_mut().unwrap().initializer[0].data_type = number;
         check(what, model(add), &change);
@@ -169,6 +177,7 @@ fn damaged_messages_are_refused() {
         two elements of one, raw: constant `w` has 8 bytes, expected 4
         two elements of one: constant `w` does not contain the 1 element of its shape
         no type: constant `w` has unknown element type 0
+        a type after the last of an output: output `y` is declared as element type 99[2], but has type float32[2]
         a type after the last: constant `w` has unknown element type 99
         a type before the first: constant `w` has unknown element type -1
         a location after the last: constant `w` has the unknown `data_location` 7

@@ -95,7 +95,8 @@ fn agree(declared: &TypeProto, found: &Type, compared: Compared) -> bool {
         let declared = declared.as_deref();
         declared.is_none_or(|declared| agree(declared, found, Compared::Nothing))
     };
-    let same = |number: i32, dtype: DType| DType::from_onnx(number).is_none_or(|declared| declared == dtype);
+    // Exporters leave the type of some values undefined.
+    let same = |number: i32, dtype: DType| number == 0 || DType::from_onnx(number) == Some(dtype);
     match (&declared.value, found) {
         (None, _) => true,
         (Some(TypeValue::Tensor(tensor)), Type::Tensor(found)) => {
@@ -141,7 +142,10 @@ fn shapes_agree(declared: &TensorType, found: &types::TensorType, compared: Comp
 /// Formats a declared type as in signatures.
 fn shown(declared: &TypeProto) -> String {
     let inner = |declared: &Option<Box<TypeProto>>| declared.as_deref().map_or("?".to_owned(), shown);
-    let dtype = |number: i32| DType::from_onnx(number).map_or("?", DType::name);
+    let dtype = |number: i32| match DType::from_onnx(number) {
+        Some(dtype) => dtype.name().to_owned(),
+        None => format!("element type {number}"),
+    };
     match &declared.value {
         Some(TypeValue::Tensor(tensor)) => {
             let size = |value: &Option<DimensionValue>| match value {

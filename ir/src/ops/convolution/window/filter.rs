@@ -3,6 +3,7 @@
 use super::Window;
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
+use crate::dtype::ElementClass;
 use crate::infer::Infer;
 use crate::ops::sizes;
 use crate::types::TensorType;
@@ -18,11 +19,18 @@ pub struct Filter<'a> {
 }
 
 impl Filter<'_> {
-    /// Reports channels, groups and a `kernel_shape` that contradict each other, and a bias, input `bias` if any, that
+    /// Reports operands of different types, channels, groups and a `kernel_shape` that contradict each other, and a bias, input `bias` if any, that
     /// does not have one element for each output channel.
     pub fn check(&self, cx: &Infer<'_>, window: &Window, bias: usize) -> Result<(), Problem> {
         if self.groups < 1 {
             return Err(Problem::expected("`group`", self.groups, "a positive integer"));
+        }
+        // Integers may be of two types.
+        if self.x.dtype.kind() == ElementClass::Float {
+            sizes::same_type(("the input", self.x), ("the weight", self.weight))?;
+            if cx.has(bias) {
+                sizes::same_type(("the input", self.x), ("the bias", &cx.tensor(bias)?))?;
+            }
         }
         let groups = Dim::from(self.groups);
         let size = |tensor: &TensorType, axis: usize| tensor.shape.get(axis).cloned().unwrap_or_default();
@@ -77,6 +85,8 @@ mod tests {
                 r#"(float[1, 4, 9] x, float[6, 3, 2] w) => (float[a, b, c] y) { y = Conv (x, w) }"#,
                 r#"(float[1, 4, 9] x, float[6, 4, 2] w, float[1, 6] b) => (float[a, b, c] y) { y = Conv (x, w, b) }"#,
                 r#"(float[1, c, 9] x, float[6, 4, 2] w, float[n] b) => (float[a, b, c] y) { y = Conv (x, w, b) }"#,
+                r#"(float[1, 4, 9] x, int32[6, 4, 2] w) => (float[a, b, c] y) { y = Conv (x, w) }"#,
+                r#"(float[1, 4, 9] x, float[4, 6, 2] w, double[6] b) => (float[a, b, c] y) { y = ConvTranspose (x, w, b) }"#,
             ],
             expect![[r#"
                 `group` is 0, expected a positive integer
@@ -85,6 +95,8 @@ mod tests {
                 the weight has 3 input channels, but the input has 4 channels
                 input 2 is float32[1, 6], expected rank 1
                 fine
+                the input has type float32, but the weight has type int32
+                the input has type float32, but the bias has type float64
             "#]],
         );
     }

@@ -16,7 +16,10 @@ pub(super) fn to(
 ) -> Result<Shape, Problem> {
     let wanted: Option<Vec<Dim>> = match sizes {
         Some(sizes) => Some(sizes.iter().map(|&size| Dim::from(size)).collect()),
-        None => cx.ints(1),
+        None => {
+            sizes::integers(cx, 1, "shape")?;
+            cx.ints(1)
+        }
     };
     let Some(wanted) = wanted else {
         let rank = sizes::rank(cx, 1)?;
