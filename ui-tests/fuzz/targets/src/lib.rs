@@ -17,7 +17,9 @@ pub mod text;
 pub fn verdict(bytes: &[u8]) -> String {
     match compile::compile(bytes, true) {
         Ok(_) => "compiles".to_owned(),
-        Err(report) => report.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("refused").to_owned(),
+        Err(report) => {
+            report.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("refused").to_owned()
+        }
     }
 }
 
