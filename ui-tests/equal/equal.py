@@ -63,7 +63,11 @@ def main():
     write(models, bool(arguments.time))
     found, problems = {}, []
     for target in arguments.targets.split(","):
-        program = build(target)
+        try:
+            program = build(target)
+        except subprocess.CalledProcessError as failure:
+            problems.append(f"{target}: {failure}")
+            continue
         for name, threads in SETTINGS[target]:
             try:
                 lines = run(program, target, name, [str(count) for count in threads])

@@ -239,8 +239,8 @@ fn odd_butterflies<const P: usize>(of: &Stage, from: &[Numbers], to: &mut [Numbe
         #[inline(always)]
         |a: [Numbers; P]| {
             let mut y = a;
-            for at in 1..P {
-                y[0] = y[0].plus(a[at]);
+            for other in &a[1..] {
+                y[0] = y[0].plus(*other);
             }
             for at in 1..=P / 2 {
                 let (mut even, mut odd) = (a[0], Numbers::default());
