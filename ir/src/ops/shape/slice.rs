@@ -114,7 +114,7 @@ impl Operator for Slice {
         }
         if cx.on_host() {
             let x = cx.host(0)?;
-            let lists = lists(cx, &inputs, &bounds, shape.len())?;
+            let lists = lists(cx, &inputs, count, &bounds)?;
             return Ok(code!(host::slice(#x, #lists)));
         }
         let known: Option<Vec<(usize, Bounds)>> =
@@ -129,7 +129,7 @@ impl Operator for Slice {
         let ranges = known.and_then(|bounds| ranges(cx, &bounds, &shape));
         let x = cx.tensor(0)?;
         let Some(ranges) = ranges else {
-            let lists = lists(cx, &inputs, &bounds, shape.len())?;
+            let lists = lists(cx, &inputs, count, &bounds)?;
             return Ok(code!(ops::slice::slice(#x, #lists)));
         };
         let mut sliced = (0..).zip(&ranges).filter(|(_, range)| range.is_some());
@@ -281,10 +281,13 @@ fn ranges(cx: &mut Emit<'_, '_>, bounds: &[(usize, Bounds)], shape: &[Dim]) -> O
 fn lists(
     cx: &mut Emit<'_, '_>,
     inputs: &[Input; 4],
+    count: Option<usize>,
     bounds: &[(usize, Option<Bounds>)],
-    rank: usize,
 ) -> Result<Code, Problem> {
     let [starts, ends, axes, steps] = inputs;
+    // If the axes are unknown, `bounds` are those of all axes.
+    let count = starts.known().or(ends.known()).map(Vec::len).or(count);
+    let count = Literal::usize_unsuffixed(count.unwrap_or(bounds.len()));
     let mut ints = |at: usize, list: &Input| match list.known() {
         Some(list) => {
             let ints = cx.shape_of(list);
@@ -294,15 +297,12 @@ fn lists(
     };
     let (starts, ends) = (ints(1, starts)?, ints(2, ends)?);
     let steps = match steps {
-        Input::Absent => {
-            let count = Literal::usize_unsuffixed(bounds.len());
-            code!(&[1; #count])
-        }
+        Input::Absent => code!(&[1; #count]),
         _ => ints(4, steps)?,
     };
     let axes = match axes {
         Input::Open if cx.on_host() => {
-            let (axes, rank) = (cx.host(3)?, Literal::usize_unsuffixed(rank));
+            let (axes, rank) = (cx.host(3)?, Literal::usize_unsuffixed(bounds.len()));
             match cx.tensor_type(3)?.dtype {
                 DType::I64 => code!(&host::axes(#axes, #rank)),
                 _ => code!(&host::axes(&host::cast(#axes), #rank)),
