@@ -80,7 +80,8 @@ fn tensor(dtype: &str, shape: Vec<usize>, elements: &mut &[u8]) -> Option<Value>
     Some(data.into())
 }
 
-fn encode(values: &Values) -> Result<Vec<u8>, String> {
+/// Encodes values as the contents of a file. Returns an error if a type has no encoding.
+pub fn encode(values: &Values) -> Result<Vec<u8>, String> {
     let mut elements = Vec::new();
     let mut entries = Vec::new();
     for (name, value) in values.iter() {

@@ -25,6 +25,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use onnx_embed::{Device, DynModel, Values};
+use onnx_embed_runner::wire::encode;
 use onnx_embed_sizes::{MODELS, REFUSED};
 use serde_json::json;
 
@@ -58,8 +59,15 @@ fn main() -> ExitCode {
         }
         return ExitCode::SUCCESS;
     }
+    if has("--refused") {
+        for refused in REFUSED {
+            println!("{}", json!(refused));
+        }
+        return ExitCode::SUCCESS;
+    }
     if has("--serve") {
-        return match on_large_stack(serve) {
+        let answer = if has("--values") { write_values } else { write_outcome };
+        return match on_large_stack(|| serve(answer)) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 eprintln!("error: {error}");
@@ -116,8 +124,11 @@ fn repeat(wanted: &(dyn Fn(&str) -> bool + Sync)) -> ExitCode {
     }
 }
 
-/// Runs each recording on standard input, and prints a line of JSON with the outcome.
-fn serve() -> io::Result<()> {
+/// Writes what a model makes of a run.
+type Answer = fn(&dyn DynModel, &Run, &mut dyn Write) -> io::Result<()>;
+
+/// Answers each run on standard input.
+fn serve(answer: Answer) -> io::Result<()> {
     let mut models: BTreeMap<String, Box<dyn DynModel>> = BTreeMap::new();
     let (mut input, mut output) = (BufReader::new(io::stdin()), io::stdout());
     while let Some(run) = Run::read(&mut input)? {
@@ -126,14 +137,34 @@ fn serve() -> io::Result<()> {
             continue;
         };
         let model = models.entry(case.name.to_owned()).or_insert_with(|| (case.load)(&Device::flex()));
-        let answer = match outcome(&**model, &run) {
-            Outcome::Right => json!({ "kind": "right" }),
-            Outcome::Wrong(kind, problem) => json!({ "kind": kind, "problem": problem }),
-        };
-        writeln!(output, "{answer}")?;
+        answer(&**model, &run, &mut output)?;
         output.flush()?;
     }
     Ok(())
+}
+
+/// Writes a line of JSON with the outcome of a run.
+fn write_outcome(model: &dyn DynModel, run: &Run, output: &mut dyn Write) -> io::Result<()> {
+    let answer = match outcome(model, run) {
+        Outcome::Right => json!({ "kind": "right" }),
+        Outcome::Wrong(kind, problem) => json!({ "kind": kind, "problem": problem }),
+    };
+    writeln!(output, "{answer}")
+}
+
+/// Writes a line of JSON with the number of bytes of the outputs, and these bytes; or why there are none.
+fn write_values(model: &dyn DynModel, run: &Run, output: &mut dyn Write) -> io::Result<()> {
+    let found = match call(model, run.inputs.clone()) {
+        Ok(found) => found.and_then(|values| encode(&values)).map_err(|problem| ("refuses", problem)),
+        Err(problem) => Err(("panics", problem)),
+    };
+    match found {
+        Ok(bytes) => {
+            writeln!(output, "{}", json!({ "kind": "values", "length": bytes.len() }))?;
+            output.write_all(&bytes)
+        }
+        Err((kind, problem)) => writeln!(output, "{}", json!({ "kind": kind, "problem": problem })),
+    }
 }
 
 fn outcome(model: &dyn DynModel, run: &Run) -> Outcome {
