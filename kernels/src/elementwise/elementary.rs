@@ -3,6 +3,8 @@
 //! On the CPU, exponential and error function use the polynomials of ONNX Runtime with the same roundings; sigmoid,
 //! tanh and Gelu are within 4 units in the last place of the exact result.
 
+use core::f64::consts::LN_2;
+
 use burn::tensor::Tensor;
 
 use crate::backend::call;
@@ -22,9 +24,8 @@ pub fn erf<const D: usize>(x: Tensor<D>) -> Tensor<D> {
 /// Functions of the system's mathematical library, or in deterministic calls of one that is the same everywhere.
 macro_rules! functions {
     ($($name:ident $function:ident;)*) => {$(
-        #[inline(never)]
         pub fn $name<const D: usize>(x: Tensor<D>) -> Tensor<D> {
-            Tensor::from_dispatch(call!(function(x; Function::$function)))
+            computed(x, Function::$function)
         }
     )*};
 }
@@ -40,9 +41,12 @@ functions! {
     atan Atan;
     sinh Sinh;
     cosh Cosh;
-    asinh Asinh;
-    acosh Acosh;
     atanh Atanh;
+}
+
+#[inline(never)]
+fn computed<const D: usize>(x: Tensor<D>, function: Function) -> Tensor<D> {
+    Tensor::from_dispatch(call!(function(x; function)))
 }
 
 /// Returns the powers of two tensors of one dtype that broadcast.
@@ -64,6 +68,25 @@ pub fn sigmoid<const D: usize>(x: Tensor<D>) -> Tensor<D> {
 pub fn gelu<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     finish(x, None, Activation::Gelu)
 }
+
+/// Returns the inverse hyperbolic sine.
+pub fn asinh<const D: usize>(x: Tensor<D>) -> Tensor<D> {
+    let magnitude = x.clone().abs();
+    let large = magnitude.clone().greater_scalar(LARGE);
+    let of_large = log(magnitude).add_scalar(LN_2).mul(x.clone().sign());
+    computed(x, Function::Asinh).mask_where(large, of_large)
+}
+
+/// Returns the inverse hyperbolic cosine.
+pub fn acosh<const D: usize>(x: Tensor<D>) -> Tensor<D> {
+    let large = x.clone().greater_scalar(LARGE);
+    let of_large = log(x.clone()).add_scalar(LN_2);
+    computed(x, Function::Acosh).mask_where(large, of_large)
+}
+
+/// Number above which `sqrt(x * x + 1)` equals `x` in double precision. Burn doubles or squares the argument, which exceeds the
+/// range of the type if it is large.
+const LARGE: f64 = 1e9;
 
 #[cfg(test)]
 mod tests {
@@ -96,6 +119,14 @@ mod tests {
         let hyperbolic = exact(f64::tanh);
         near(sigmoid(x.clone()), logistic, 1e-6);
         near(tanh(x), hyperbolic, 1e-6);
+    }
+
+    #[test]
+    fn inverse_hyperbolic_functions_have_no_largest_argument() {
+        let x = || float::<1>([f32::MAX, 1e20, 2.0]);
+        near(acosh(x()), [89.415_985f32, 46.744_85, 1.316_957_9], 1e-5);
+        near(asinh(x()), [89.415_985f32, 46.744_85, 1.443_635_5], 1e-5);
+        near(asinh(x().neg()), [-89.415_985f32, -46.744_85, -1.443_635_5], 1e-5);
     }
 
     #[test]
