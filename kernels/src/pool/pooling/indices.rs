@@ -15,7 +15,7 @@ pub enum StorageOrder {
     ColumnMajor,
 }
 
-/// Returns the largest element of each window, and the index of the first of equal ones in memory order.
+/// Returns the largest element of each window, and the index of the first of equal ones in memory order. NaN is the largest.
 pub fn max_pool_with_indices<const D: usize, const S: usize, K: Ordered>(
     x: Tensor<D, K>,
     window: Window<S>,
@@ -41,6 +41,10 @@ pub fn max_pool_with_indices<const D: usize, const S: usize, K: Ordered>(
         (values, indices) = pairs
             .reduce(|(best, best_index), (value, index)| {
                 let mut better = value.clone().greater(best.clone());
+                if value.dtype().is_float() {
+                    let is_nan = value.clone().not_equal(value.clone());
+                    better = better.bool_or(is_nan.bool_and(best.clone().equal(best.clone())));
+                }
                 if padded {
                     // The lowest value may be an element of the input too, and wins over padding.
                     better = better.bool_or(best_index.clone().equal_scalar(PADDING as i32));
@@ -73,7 +77,7 @@ fn positions<const D: usize, K: Ordered>(x: &Tensor<D, K>, order: StorageOrder) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{float, int, same};
+    use crate::testing::{float, int, on_cpu, same};
 
     fn square() -> Tensor<4> {
         let values: Vec<f32> = (1..=25).map(|v| v as f32).collect();
@@ -107,6 +111,19 @@ mod tests {
         };
         same(found(StorageOrder::RowMajor), [[[[1i64]]]]);
         same(found(StorageOrder::ColumnMajor), [[[[2i64]]]]);
+    }
+
+    #[test]
+    fn nan_is_the_largest() {
+        if !on_cpu("shaders may assume that nothing is NaN or infinite") {
+            return;
+        }
+        let x = || float::<4>([[[[1f32, f32::NAN], [f32::INFINITY, f32::NAN]]]]);
+        for (x, first) in [(x(), 1i64), (x().swap_dims(2, 3), 2)] {
+            let found = max_pool_with_indices(x, Window::new([2, 2]), false, StorageOrder::RowMajor);
+            same(found.0, [[[[f32::NAN]]]]);
+            same(found.1, [[[[first]]]]);
+        }
     }
 
     #[test]
