@@ -17,6 +17,7 @@ mod compare;
 mod runs;
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io::{self, BufReader, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
@@ -136,7 +137,17 @@ fn serve(answer: Answer) -> io::Result<()> {
             writeln!(output, "{}", json!({ "kind": "unknown", "problem": "no such model" }))?;
             continue;
         };
-        let model = models.entry(case.name.to_owned()).or_insert_with(|| (case.load)(&Device::flex()));
+        let model = match models.entry(case.name.to_owned()) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => match caught(|| (case.load)(&Device::flex())) {
+                Ok(model) => entry.insert(model),
+                Err(problem) => {
+                    writeln!(output, "{}", json!({ "kind": "panics", "problem": problem }))?;
+                    output.flush()?;
+                    continue;
+                }
+            },
+        };
         answer(&**model, &run, &mut output)?;
         output.flush()?;
     }
@@ -185,8 +196,12 @@ fn outcome(model: &dyn DynModel, run: &Run) -> Outcome {
 
 /// Returns the outputs or the error of a run. The outer result is an error if the run panics.
 fn call(model: &dyn DynModel, inputs: Values) -> Result<Result<Values, String>, String> {
-    let run = || model.run(inputs).map_err(|error| error.to_string());
-    catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
+    caught(|| model.run(inputs).map_err(|error| error.to_string()))
+}
+
+/// Returns the result of `work`, or the text of its panic.
+fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without text").to_owned()
     })
