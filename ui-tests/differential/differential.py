@@ -111,11 +111,11 @@ def compared(sample, kind, found, answers):
     return [(who if right else f"only {who}", text) for who, text in texts.items()]
 
 
-def batch(samples, folder, report):
+def batch(samples, folder, scope, report):
     """Builds and runs models, and reports their differences."""
     start = time.monotonic()
     write(samples, folder)
-    binary, wrong = program.build(folder)
+    binary, wrong = program.build(folder, scope)
     files, refused = program.compiled(binary)
     built = time.monotonic()
     servers = {name: program.Server(binary, setting) for name, setting in SETTINGS.items()}
@@ -149,6 +149,8 @@ def main():
               and re.fullmatch(options.versions, str(version))]
     folder = options.folder or Path(tempfile.mkdtemp(prefix="differential-"))
     is_part = options.only or options.versions != ".*" or options.short
+    # What `.ci/run` has built has the features of the workspace.
+    scope = ["--workspace"] if options.short else ["-p", program.PACKAGE]
     report = known.Report(HERE / "expected.tsv", is_whole=count >= WHOLE and not is_part)
     for first in range(0, len(chosen), BATCH):
         samples = []
@@ -160,7 +162,7 @@ def main():
                 samples.append(sample)
                 report.drawn(operator, version, sample)
         if samples:
-            batch(samples, folder / "models", report)
+            batch(samples, folder / "models", scope, report)
     generator.oracle.end()
     print(f"{generator.redrawn} draws were not valid, and were repeated")
     sys.exit(report.finish())

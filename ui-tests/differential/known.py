@@ -21,12 +21,12 @@ class Report:
         self.shown, self.by_reference = collections.Counter(), collections.Counter()
 
     def explained(self, operator, kind, model, problem):
-        for number, pattern, of, models, problems, _ in self.entries:
-            if re.fullmatch(pattern, operator) and re.fullmatch(of, kind) and re.search(models, model) and \
-                    re.search(problems, problem):
-                self.occurred.add(number)
-                return True
-        return False
+        """Whether an entry lists a difference. All that do have occurred."""
+        numbers = {number for number, pattern, of, models, problems, _ in self.entries
+                   if re.fullmatch(pattern, operator) and re.fullmatch(of, kind) and re.search(models, model)
+                   and re.search(problems, problem)}
+        self.occurred |= numbers
+        return bool(numbers)
 
     def drawn(self, operator, version, sample):
         self.operators.add(operator)

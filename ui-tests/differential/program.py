@@ -11,18 +11,22 @@ import ml_dtypes
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PACKAGE = ["cargo", "test", "-p", "onnx-embed-sizes", "--no-run", "--message-format", "json"]
+PACKAGE = "onnx-embed-sizes"
 
 
-def build(folder):
-    """The program with the models of a folder, and the models that rustc refuses, which are removed from the folder."""
+def build(folder, scope):
+    """The program with the models of a folder, and the models that rustc refuses, which are removed from the folder.
+
+    `scope` are the arguments of cargo that choose packages, and with them the features of dependencies.
+    """
+    command = ["cargo", "test", *scope, "--test", "sizes", "--no-run", "--message-format", "json"]
     refused = {}
     while True:
-        run = subprocess.run(PACKAGE, cwd=ROOT, env={**os.environ, "SIZES_FROM": str(folder)}, capture_output=True, text=True)
+        run = subprocess.run(command, cwd=ROOT, env={**os.environ, "SIZES_FROM": str(folder)}, capture_output=True, text=True)
         lines = [json.loads(line) for line in run.stdout.splitlines() if line.startswith("{")]
         if run.returncode == 0:
             program = next(line["executable"] for line in lines
-                           if line.get("executable") and line["target"]["name"] == "sizes")
+                           if line.get("executable") and f"#{PACKAGE}@" in line["package_id"])
             return program, refused
         wrong = {}
         for line in lines:
