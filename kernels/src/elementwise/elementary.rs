@@ -51,7 +51,7 @@ fn computed<const D: usize>(x: Tensor<D>, function: Function) -> Tensor<D> {
 
 /// Returns the powers of two tensors of one dtype that broadcast.
 #[inline(never)]
-pub fn power<const D: usize>(base: Tensor<D>, exponent: Tensor<D>) -> Tensor<D> {
+pub(crate) fn power<const D: usize>(base: Tensor<D>, exponent: Tensor<D>) -> Tensor<D> {
     Tensor::from_dispatch(call!(power(base, exponent)))
 }
 

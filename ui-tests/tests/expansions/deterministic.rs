@@ -29,7 +29,7 @@ fn inputs(first: usize, rows: usize) -> Values {
 fn output(model: &impl OnnxModel, inputs: Values) -> Vec<f32> {
     let outputs = model.run(inputs).unwrap();
     let (_, value) = outputs.iter().next().unwrap();
-    value.tensor().unwrap().to_vec().unwrap()
+    value.tensor().unwrap().try_to_vec().unwrap()
 }
 
 #[test]
