@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn inverse_hyperbolic_functions_have_no_largest_argument() {
         let x = || float::<1>([f32::MAX, 1e20, 2.0]);
-        near(acosh(x()), [89.415_985f32, 46.744_85, 1.316_957_9], 1e-5);
+        near(acosh(x()), [89.415_985f32, 46.744_85, 1.316_958], 1e-5);
         near(asinh(x()), [89.415_985f32, 46.744_85, 1.443_635_5], 1e-5);
         near(asinh(x().neg()), [-89.415_985f32, -46.744_85, -1.443_635_5], 1e-5);
     }
