@@ -2,8 +2,9 @@
 
 #[cfg(feature = "deterministic")]
 mod in_lanes;
+mod kept;
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use burn::backend::{TensorMetadata, flex::FlexTensor};
 use burn::tensor::{DType, Element, TensorData};
@@ -14,15 +15,10 @@ use super::{
     plan::tuning::transformed_per_part,
 };
 use crate::{deterministic, fault::fail, spec::dft::Dft};
+use kept::Kept;
 
-/// Maximum number of plans that are kept for later calls.
-const PLANS: usize = 32;
-
-/// Plans by length and direction, the most recently used last. Creating one takes as long as several transforms.
-static KEPT: Mutex<Vec<Plan>> = Mutex::new(Vec::new());
-
-/// A transform, and whether it is the one of deterministic calls.
-type Plan = (bool, Arc<dyn Fft<f64>>);
+/// Plans by length and direction, and whether they are those of deterministic calls.
+static KEPT: Kept<(usize, FftDirection, bool), Arc<dyn Fft<f64>>> = Kept::new();
 
 /// Returns the transforms of `[rows, size, parts]`.
 pub fn dft(x: FlexTensor, options: Dft) -> FlexTensor {
@@ -281,33 +277,17 @@ fn write<T: Float>(out: &mut [T], number: Complex<f64>) {
 }
 
 fn plan(options: &Dft) -> Arc<dyn Fft<f64>> {
+    let length = options.length;
     let direction = if options.inverse { FftDirection::Inverse } else { FftDirection::Forward };
     let is_alike = deterministic::is_on();
-    let is = |(alike, plan): &Plan| {
-        *alike == is_alike && plan.len() == options.length && plan.fft_direction() == direction
-    };
-    let kept = || KEPT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    {
-        let mut kept = kept();
-        if let Some(at) = kept.iter().position(is) {
-            let (alike, plan) = kept.remove(at);
-            kept.push((alike, plan.clone()));
-            return plan;
+    KEPT.get((length, direction, is_alike), || {
+        if is_alike {
+            // Without vector instructions.
+            FftPlannerScalar::new().plan_fft(length, direction)
+        } else {
+            FftPlanner::new().plan_fft(length, direction)
         }
-    }
-    // Created without the lock, because a long plan takes a while.
-    let plan = if is_alike {
-        // Without vector instructions.
-        FftPlannerScalar::new().plan_fft(options.length, direction)
-    } else {
-        FftPlanner::new().plan_fft(options.length, direction)
-    };
-    let mut kept = kept();
-    if kept.len() == PLANS {
-        kept.remove(0);
-    }
-    kept.push((is_alike, plan.clone()));
-    plan
+    })
 }
 
 #[cfg(test)]

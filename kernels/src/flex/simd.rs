@@ -18,8 +18,6 @@ mod dot;
 mod memory;
 #[cfg(target_arch = "aarch64")]
 mod neon;
-#[cfg(all(feature = "deterministic", not(target_arch = "aarch64")))]
-mod one_rounding;
 mod portable;
 mod row;
 mod scalar;
@@ -46,8 +44,6 @@ pub use dot::{DotInstructions, DotIsa, SIGNS};
 pub(crate) use dot::{match_dot_isa, with_dot_isa};
 #[cfg(target_arch = "aarch64")]
 pub use neon::Neon;
-#[cfg(all(feature = "deterministic", not(target_arch = "aarch64")))]
-pub use one_rounding::OneRounding;
 pub use portable::Portable;
 pub use row::{MaskedLoad, RowLoads, Rows};
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64", test))]

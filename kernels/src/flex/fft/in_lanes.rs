@@ -1,12 +1,14 @@
 //! Fourier transforms with rows in the lanes: each row is rounded alone, by the same operations on all processors.
 
+mod numbers;
+
 use std::array::from_fn;
 use std::f64::consts::TAU;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use rustfft::num_complex::Complex;
 
-use super::{Float, PLANS, Rows, write};
+use super::{Float, Rows, kept::Kept, write};
 use crate::{
     flex::{
         memory::{on_chunks, repeated},
@@ -15,24 +17,16 @@ use crate::{
     },
     spec::dft::Dft,
 };
+use numbers::Numbers;
 
 /// Number of rows that are transformed at once.
 const LANES: usize = 8;
 
-/// Plans by length and direction, the most recently used last.
-static KEPT: Mutex<Vec<Arc<Plan>>> = Mutex::new(Vec::new());
-
-/// A number of each row.
-#[derive(Clone, Copy, Default)]
-struct Numbers {
-    re: [f64; LANES],
-    im: [f64; LANES],
-}
+/// Plans by length and whether they are those of inverses. Lengths with large prime factors have none.
+static KEPT: Kept<(usize, bool), Option<Arc<Plan>>> = Kept::new();
 
 /// The transform of a length whose prime factors are at most 13.
 struct Plan {
-    length: usize,
-    is_inverse: bool,
     stages: Vec<Stage>,
 }
 
@@ -54,7 +48,8 @@ pub fn transform<T: Float>(rows: &Rows<'_, T>, options: &Dft, out: &mut [T]) -> 
     let is_real = !rows.complex && !options.inverse;
     // Real rows of even length are transformed as complex ones of half of it.
     let halved = is_real && length.is_multiple_of(2);
-    let Some(plan) = Plan::kept(if halved { length / 2 } else { length }, options.inverse) else {
+    let key = (if halved { length / 2 } else { length }, options.inverse);
+    let Some(plan) = KEPT.get(key, || Plan::new(key.0, key.1).map(Arc::new)) else {
         return false;
     };
     let turns = if halved { half_turns(length) } else { Vec::new() };
@@ -117,7 +112,7 @@ fn group<T: Float>(
     for (lane, out) in out.chunks_exact_mut(one).enumerate() {
         if is_signal {
             for (out, numbers) in out.iter_mut().zip(&*numbers) {
-                *out = T::narrow(numbers.re[lane] * scale);
+                *out = T::narrow(numbers.of(lane).re * scale);
             }
         } else {
             for (out, numbers) in out.chunks_exact_mut(2).zip(&*numbers) {
@@ -139,25 +134,6 @@ fn turn(at: usize, length: usize, is_inverse: bool) -> Complex<f64> {
 }
 
 impl Plan {
-    fn kept(length: usize, is_inverse: bool) -> Option<Arc<Self>> {
-        let kept = || KEPT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let is = |plan: &Arc<Self>| plan.length == length && plan.is_inverse == is_inverse;
-        let found = {
-            let mut kept = kept();
-            kept.iter().position(is).map(|at| kept.remove(at))
-        };
-        let plan = match found {
-            Some(plan) => plan,
-            None => Arc::new(Self::new(length, is_inverse)?),
-        };
-        let mut kept = kept();
-        if kept.len() == PLANS {
-            kept.remove(0);
-        }
-        kept.push(plan.clone());
-        Some(plan)
-    }
-
     fn new(length: usize, is_inverse: bool) -> Option<Self> {
         let (mut rest, mut stride) = (length, 1);
         let mut stages = Vec::new();
@@ -179,7 +155,7 @@ impl Plan {
                 (rest, stride) = (count, stride * radix);
             }
         }
-        (rest == 1).then_some(Self { length, is_inverse, stages })
+        (rest == 1).then_some(Self { stages })
     }
 
     /// Transforms `numbers` in place.
@@ -294,100 +270,9 @@ fn join_of<S: MulAdd>(half: &[Numbers], turns: &[Complex<f64>], out: &mut [Numbe
         let even = one.plus(mirrored).scaled(0.5);
         let odd = one.minus(mirrored).scaled(0.5).turned(false).times(*turn);
         *low = even.plus(odd);
-        // Of half a spectrum, only the first number is there.
+        // Half a spectrum ends with the first of these.
         if let Some(high) = high.get_mut(at) {
             *high = even.minus(odd);
-        }
-    }
-}
-
-impl Numbers {
-    fn set(&mut self, lane: usize, number: Complex<f64>) {
-        (self.re[lane], self.im[lane]) = (number.re, number.im);
-    }
-
-    fn of(&self, lane: usize) -> Complex<f64> {
-        Complex::new(self.re[lane], self.im[lane])
-    }
-
-    #[inline(always)]
-    fn plus(self, other: Self) -> Self {
-        Self {
-            re: from_fn(
-                #[inline(always)]
-                |lane| self.re[lane] + other.re[lane],
-            ),
-            im: from_fn(
-                #[inline(always)]
-                |lane| self.im[lane] + other.im[lane],
-            ),
-        }
-    }
-
-    #[inline(always)]
-    fn minus(self, other: Self) -> Self {
-        Self {
-            re: from_fn(
-                #[inline(always)]
-                |lane| self.re[lane] - other.re[lane],
-            ),
-            im: from_fn(
-                #[inline(always)]
-                |lane| self.im[lane] - other.im[lane],
-            ),
-        }
-    }
-
-    #[inline(always)]
-    fn scaled(self, factor: f64) -> Self {
-        Self {
-            re: from_fn(
-                #[inline(always)]
-                |lane| self.re[lane] * factor,
-            ),
-            im: from_fn(
-                #[inline(always)]
-                |lane| self.im[lane] * factor,
-            ),
-        }
-    }
-
-    #[inline(always)]
-    fn times(self, factor: Complex<f64>) -> Self {
-        Self {
-            re: from_fn(
-                #[inline(always)]
-                |lane| self.re[lane] * factor.re - self.im[lane] * factor.im,
-            ),
-            im: from_fn(
-                #[inline(always)]
-                |lane| self.re[lane] * factor.im + self.im[lane] * factor.re,
-            ),
-        }
-    }
-
-    /// A quarter of a turn, backward unless the transform is an inverse.
-    #[inline(always)]
-    fn turned(self, is_inverse: bool) -> Self {
-        let conjugate = self.conjugate();
-        if is_inverse {
-            Self { re: conjugate.im, im: conjugate.re }
-        } else {
-            Self { re: self.im, im: self.re }.conjugate()
-        }
-    }
-
-    #[inline(always)]
-    fn conjugate(self) -> Self {
-        Self {
-            re: from_fn(
-                #[inline(always)]
-                |lane| self.re[lane],
-            ),
-            im: from_fn(
-                #[inline(always)]
-                |lane| -self.im[lane],
-            ),
         }
     }
 }

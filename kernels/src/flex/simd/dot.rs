@@ -21,10 +21,10 @@ pub use x86::{Avx512Vnni, AvxVnni};
 use super::Avx2;
 #[cfg(target_arch = "aarch64")]
 use super::Neon;
-#[cfg(all(feature = "deterministic", not(target_arch = "aarch64")))]
-use super::OneRounding;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 use super::Simd128;
+#[cfg(all(feature = "deterministic", not(target_arch = "aarch64")))]
+use super::set::OneRounding;
 use super::{InstructionSet, Isa, Portable};
 use crate::deterministic;
 

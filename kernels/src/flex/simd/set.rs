@@ -1,17 +1,20 @@
 //! The instruction sets that kernels are compiled for.
 
+#[cfg(all(feature = "deterministic", not(target_arch = "aarch64")))]
+mod one_rounding;
+
 use std::sync::OnceLock;
 
 #[cfg(target_arch = "aarch64")]
 use super::Neon;
-#[cfg(all(feature = "deterministic", not(target_arch = "aarch64")))]
-use super::OneRounding;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 use super::Simd128;
 #[cfg(target_arch = "x86_64")]
 use super::{Avx2, Avx512};
 use super::{Isa, Portable};
 use crate::{backend::switches, deterministic};
+#[cfg(all(feature = "deterministic", not(target_arch = "aarch64")))]
+pub use one_rounding::OneRounding;
 
 /// An instruction set that the processor has, from the widest one on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

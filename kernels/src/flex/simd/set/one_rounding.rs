@@ -3,10 +3,10 @@
 use std::ops::{Add, BitAnd, Div, Mul, Sub};
 
 #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
-use super::Portable as Base;
+use crate::flex::simd::Portable as Base;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-use super::Simd128 as Base;
-use super::{CodeIsa, DotIsa, Floats, Ints, Isa, LaneMask, MulAdd, sealed::Register};
+use crate::flex::simd::Simd128 as Base;
+use crate::flex::simd::{CodeIsa, DotIsa, Floats, Ints, Isa, LaneMask, MulAdd, sealed::Register};
 
 /// An instruction set, or a register of it, whose products and sums are rounded once, as fused instructions do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
