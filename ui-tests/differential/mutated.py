@@ -2,14 +2,13 @@
 
 import collections
 import re
-import tarfile
 
 import numpy as np
 import onnx
 from onnx import SequenceProto, TypeProto, helper, numpy_helper
 
 from drawing import TYPES, numpy_type
-from program import ROOT
+from models import archives
 
 
 class Cases:
@@ -17,13 +16,7 @@ class Cases:
 
     def __init__(self, version_of):
         self.found = collections.defaultdict(list)
-        folder = ROOT / "ui-tests/conformance"
-        for archive in *sorted(folder.glob("own/*.tar.xz")), folder / "upstream.tar.xz":
-            with tarfile.open(archive) as tar:
-                files = collections.defaultdict(dict)
-                for member in tar:
-                    case, file = member.name.split("/", 1)
-                    files[case][file] = tar.extractfile(member).read()
+        for files in archives():
             for case, parts in sorted(files.items()):
                 self.add(case, parts, version_of)
 

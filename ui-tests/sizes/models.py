@@ -99,9 +99,8 @@ class Model:
         yield self.opened(lambda name, axis, size: f"{name}_{axis}" if axis else None)
 
 
-def cases():
-    """Files of the cases of one node and plain tensors, by operator and case."""
-    found = collections.defaultdict(dict)
+def archives():
+    """For each archive of conformance cases, the files of its cases."""
     folder = ROOT / "ui-tests/conformance"
     for archive in *sorted(folder.glob("own/*.tar.xz")), folder / "upstream.tar.xz":
         with tarfile.open(archive) as tar:
@@ -109,6 +108,13 @@ def cases():
             for member in tar:
                 case, file = member.name.split("/", 1)
                 files[case][file] = tar.extractfile(member).read()
+        yield files
+
+
+def cases():
+    """Files of the cases of one node and plain tensors, by operator and case."""
+    found = collections.defaultdict(dict)
+    for files in archives():
         for case, parts in files.items():
             graph = onnx.load_from_string(parts["model.onnx"]).graph
             if len(graph.node) != 1 or graph.node[0].op_type in LEFT_OUT:

@@ -59,7 +59,7 @@ const NUMBERS: [&str; 14] = [
     " 8",
 ];
 
-/// A folder with a model, beside a file that models must not read.
+/// A folder with a model, next to a file that models must not read.
 struct Folder {
     root: TempDir,
 }
