@@ -13,6 +13,8 @@ use std::{
     time::Duration,
 };
 
+use onnx_embed_memory::is_kept;
+
 use super::allocation::Allocation;
 use crate::flex::threads::process::OfProcess;
 use crate::sizes::no_memory;
@@ -35,6 +37,8 @@ const PERIOD: Duration = Duration::from_secs(5);
 pub struct Memory {
     /// Present until the memory is dropped.
     block: Option<Allocation>,
+    /// True if the pool counts the block and gets it back.
+    is_pooled: bool,
 }
 
 /// A block that is not in use.
@@ -68,13 +72,18 @@ impl Memory {
             return None;
         }
         let size = size.next_multiple_of(PAGE);
+        if is_kept() {
+            // The allocator keeps the block for the session's next call, without a lock.
+            let block = Some(block(size).unwrap_or_else(|| no_memory(size)));
+            return Some(Self { block, is_pooled: false });
+        }
         let (found, unused) = pool().take(size);
         drop(unused);
         let Some(block) = found.or_else(|| block(size)) else {
             pool().uncount(size);
             no_memory(size);
         };
-        Some(Self { block: Some(block) })
+        Some(Self { block: Some(block), is_pooled: true })
     }
 
     /// Returns the first `length` bytes.
@@ -113,6 +122,9 @@ fn block(size: usize) -> Option<Allocation> {
 
 impl Drop for Memory {
     fn drop(&mut self) {
+        if !self.is_pooled {
+            return;
+        }
         if self.block.take().is_some_and(|block| pool().put(block)) {
             let thread = thread::Builder::new().name("onnx-embed memory".to_owned());
             if thread.spawn(watch).is_err() {
