@@ -44,6 +44,7 @@ for check in "${checks[@]}"; do
       [ $# -gt 0 ] || only=(flex::memory::{region,parallel,serial,slices}::)
       RUST_BACKTRACE=0 MIRIFLAGS='-Zmiri-disable-isolation -Zmiri-ignore-leaks' CARGO_TARGET_DIR=$target/miri \
         cargo +nightly miri test -p onnx-embed-kernels --lib -- "${only[@]}"
+      MIRIFLAGS=-Zmiri-disable-isolation CARGO_TARGET_DIR=$target/miri cargo +nightly miri test -p onnx-embed-memory --tests
       ;;
     asan)
       # Each buffer has an allocation of its own, so that an access beyond one is beyond an allocation. Some tests ask for more memory

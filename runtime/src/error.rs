@@ -95,6 +95,13 @@ pub enum Error {
         /// Type of the value, such as `float32[2, 3]`.
         kind: String,
     },
+    /// A slice has another length than the value has elements.
+    WrongLength {
+        /// Length of the slice.
+        length: usize,
+        /// Type of the value, such as `float32[2, 3]`.
+        kind: String,
+    },
     /// The number of files differs from the compiled model.
     FileCount {
         /// Number of compiled files.
@@ -222,6 +229,9 @@ impl fmt::Display for Error {
                 }
                 None => write!(f, "the value is {kind}, expected a tensor of {asked}"),
             },
+            Error::WrongLength { length, kind } => {
+                write!(f, "the value is {kind}, and the slice has {length} elements")
+            }
             Error::FileCount { expected, found } => {
                 write!(f, "the number of files is {found}, expected {expected}")
             }

@@ -30,6 +30,8 @@ mod node;
 mod outputs;
 mod parameter;
 mod pixels;
+#[cfg(feature = "std")]
+mod session;
 mod signature;
 mod threads;
 #[cfg(feature = "std")]
@@ -130,8 +132,12 @@ pub use metadata::Metadata;
 pub use model::OnnxModel;
 pub use onnx_embed_kernels::memory_limit::{memory_limit, with_memory_limit, with_memory_limit_async};
 pub use onnx_embed_macros::onnx_model;
+#[cfg(feature = "std")]
+pub use onnx_embed_memory::SessionAllocator;
 pub use parameter::Parameter;
 pub use pixels::Pixels;
+#[cfg(feature = "std")]
+pub use session::Session;
 pub use signature::{Port, Signature, Size, ValueType};
 pub use threads::with_threads;
 #[cfg(feature = "std")]

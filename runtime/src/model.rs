@@ -5,6 +5,8 @@ use std::path::Path;
 
 use burn::tensor::Device;
 
+#[cfg(feature = "std")]
+use crate::Session;
 use crate::attempt::{attempt, attempt_async};
 use crate::outputs::Outputs;
 use crate::warm_up::zeros;
@@ -125,6 +127,18 @@ pub trait OnnxModel: Sized + Send + Sync {
     /// Submits the work of a run to the device.
     #[doc(hidden)]
     fn start(&self, inputs: &mut Values) -> Result<Outputs, Error>;
+
+    /// Starts a session: calls with inputs of the same sizes, which use the memory of the call before.
+    ///
+    /// Inputs are zeros until they are set. `sizes` sets named sizes, as in [`warm_up`](Self::warm_up).
+    ///
+    /// # Errors
+    ///
+    /// If no input has a size with a specified name.
+    #[cfg(feature = "std")]
+    fn session(&self, sizes: &[(&str, usize)]) -> Result<Session<'_, Self>, Error> {
+        Session::new(self, sizes)
+    }
 
     /// Runs the model on zeros and waits for the device, so that its kernels are compiled before the first request.
     ///

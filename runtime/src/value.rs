@@ -135,6 +135,19 @@ impl Value {
         })
     }
 
+    /// Copies the elements of a tensor in row-major order. Their type must be `T`, and their number that of `to`.
+    ///
+    /// # Errors
+    ///
+    /// If the elements are of another type or number, which the error names, or if the value is not a tensor.
+    pub fn copy_to<T: Element>(&self, to: &mut [T]) -> Result<(), Error> {
+        let (asked, length) = (T::TYPE, to.len());
+        T::copy(self, to).ok_or_else(|| match self.element_type() {
+            Some(found) if found == asked => Error::WrongLength { length, kind: self.kind() },
+            found => Error::WrongElements { asked, found, kind: self.kind() },
+        })
+    }
+
     /// Returns the same value, whose clones share its memory.
     fn shared(self) -> Self {
         let shared_all = |values: Vec<Value>| values.into_iter().map(Value::shared).collect();

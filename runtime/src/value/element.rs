@@ -2,6 +2,7 @@
 
 use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use burn::tensor::{DType, Shape, TensorData};
+use bytemuck::checked;
 use half::{bf16, f16};
 
 use super::Value;
@@ -29,6 +30,9 @@ pub(super) mod sealed {
 
         /// Returns the elements of a tensor of this type.
         fn of(value: &Value) -> Option<Vec<Self>>;
+
+        /// Copies the elements of a tensor of this type. Returns `None` if it is of another one, or of another length.
+        fn copy(value: &Value, to: &mut [Self]) -> Option<()>;
     }
 
     pub trait Nested: Sized {
@@ -57,6 +61,22 @@ macro_rules! numbers {
                 let data = value.tensor()?;
                 let is_own = ElementType::of(data.dtype()) == Some(Self::TYPE);
                 is_own.then(|| elements(native(data.clone())))
+            }
+
+            fn copy(value: &Value, to: &mut [Self]) -> Option<()> {
+                let data = value.tensor()?;
+                if ElementType::of(data.dtype()) != Some(Self::TYPE) {
+                    return None;
+                }
+                match checked::try_cast_slice(data.as_bytes()) {
+                    Ok(from) if from.len() == to.len() => to.copy_from_slice(from),
+                    // Devices may store booleans as numbers.
+                    _ => {
+                        let from = Self::of(value).filter(|from| from.len() == to.len())?;
+                        to.copy_from_slice(&from);
+                    }
+                }
+                Some(())
             }
         }
 
@@ -97,6 +117,11 @@ impl sealed::Sealed for String {
 
     fn of(value: &Value) -> Option<Vec<Self>> {
         Some(value.strings()?.data().to_vec())
+    }
+
+    fn copy(value: &Value, to: &mut [Self]) -> Option<()> {
+        let from = value.strings()?.data();
+        (from.len() == to.len()).then(|| to.clone_from_slice(from))
     }
 }
 
