@@ -254,6 +254,38 @@ mod tests {
         near(y, expected.convert_dtype(DType::F16), 1e-3);
     }
 
+    #[test]
+    fn special_values_reach_no_output_of_other_taps() {
+        for (kernel, stride, pad) in
+            [(3, 2, 0), (5, 3, 1), (2, 2, 0), (7, 2, 2), (2, 3, 0), (3, 1, 1), (4, 1, 0)]
+        {
+            for (rows, kernel, strides) in
+                [(1, [1, kernel], [1, stride]), (5, [kernel; 2], [stride; 2]), (4, [kernel, 1], [stride, 1])]
+            {
+                let window = Window::new(kernel).strides(strides);
+                let window = window.pads(kernel.map(|kernel| (pad.min(kernel - 1), 0)));
+                let [x, weight] = [([2, 3, rows, 6], 1), ([3, 2, kernel[0], kernel[1]], 2)]
+                    .map(|(shape, seed)| noise::<4>(shape, seed));
+                let of = |at: [usize; 4], value: f32| (at.map(|at| at..at + 1), value);
+                let special = |x: &Tensor<4>, values: [_; 2]| {
+                    values.into_iter().fold(x.clone(), |x, (range, value)| x.slice_fill(range, value))
+                };
+                let last = [kernel[0] - 1, kernel[1] - 1];
+                let of_input =
+                    special(&x, [of([0, 1, 0, 1], f32::NAN), of([1, 2, rows - 1, 3], f32::INFINITY)]);
+                let of_weight = special(
+                    &weight,
+                    [of([0, 1, 0, 0], f32::NAN), of([2, 0, last[0], last[1]], -f32::INFINITY)],
+                );
+                for (x, weight) in [(of_input, weight), (x, of_weight)] {
+                    let bias = noise([2], 3);
+                    let expected = naive(&x, &weight, &bias, window, [0, 0], 1);
+                    near(conv_transpose2d(x, weight, Some(bias), window, [0, 0], 1), expected, 1e-5);
+                }
+            }
+        }
+    }
+
     fn naive<const D: usize, const S: usize>(
         x: &Tensor<D>,
         weight: &Tensor<D>,

@@ -32,7 +32,8 @@ pub struct Part {
 }
 
 impl Phases {
-    /// Returns `None` if taps of one phase are further apart than output pixels are, or for too many phases.
+    /// Returns `None` if taps of one phase are further apart than output pixels are, for too many phases, or for weights that are
+    /// not finite.
     pub fn new(
         weight: &FlexTensor,
         kernel: [usize; 3],
@@ -45,24 +46,27 @@ impl Phases {
         if (0..3).any(is_sparse) || count? > MAX_PHASES {
             return None;
         }
-        let mut phases = Vec::new();
-        for depth in 0..strides[0] {
-            for row in 0..strides[1] {
-                phases.extend((0..strides[2]).map(|column| [depth, row, column]));
-            }
+        let values = Dense::new(&readable(weight));
+        // A convolution reads its padding: 0 times infinity is NaN.
+        if !values.values().iter().all(|value| value.is_finite()) {
+            return None;
         }
         let taps = |phase: [usize; 3]| {
             [0, 1, 2].map(|axis| kernel[axis].saturating_sub(phase[axis]).div_ceil(strides[axis]))
         };
-        let most: usize = taps([0; 3]).iter().product::<usize>() * phases.len();
-        // One convolution for all phases has weights of 0 for the taps that a phase lacks, and an infinite input times 0 is NaN.
-        let together = 3 * most <= 4 * kernel.iter().product::<usize>();
-        let parts = if together {
-            vec![(taps([0; 3]), phases)]
-        } else {
-            phases.into_iter().map(|phase| (taps(phase), vec![phase])).collect()
-        };
-        let values = Dense::new(&readable(weight));
+        // Phases with the same number of taps are one convolution. With others, its weights would be 0 for taps that a phase
+        // lacks, and an infinite input times 0 is NaN.
+        let mut parts: Vec<([usize; 3], Vec<[usize; 3]>)> = Vec::new();
+        for depth in 0..strides[0] {
+            for row in 0..strides[1] {
+                for phase in (0..strides[2]).map(|column| [depth, row, column]) {
+                    match parts.iter_mut().find(|(kernel, _)| *kernel == taps(phase)) {
+                        Some((_, phases)) => phases.push(phase),
+                        None => parts.push((taps(phase), vec![phase])),
+                    }
+                }
+            }
+        }
         let shape = weight.shape();
         let weight = Weight {
             values: values.values(),
