@@ -56,6 +56,9 @@ class Sample:
         """Values in single precision as outputs of this model."""
         narrow = next(value.dtype for value in self.inputs.values() if is_narrow(value))
         kinds = [None] * len(values)
+        if self.schema.name == "GroupQueryAttention" and "i3" in self.inputs:
+            # Keys and values have the type of the cache.
+            kinds[1:3] = [self.inputs["i3"].dtype] * 2
         if self.schema.domain != "com.microsoft":
             kinds = [kind and kind.HasField("tensor_type") and helper.tensor_dtype_to_np_dtype(kind.tensor_type.elem_type)
                      for kind in inferred(self.model(self.inputs))]

@@ -53,6 +53,8 @@ pub enum AttentionMask {
     Allowed(Tensor<4, Bool>),
     /// Addend of the scores.
     Bias(Tensor<4>),
+    /// Both of the above.
+    AllowedWithBias(Tensor<4, Bool>, Tensor<4>),
 }
 
 /// Stage of the scores in `qk_matmul_output`.
@@ -132,6 +134,9 @@ pub fn attention_with_scores(
         let [query, key, value] = [query, key, value].map(widened);
         let mask = mask.map(|mask| match mask {
             AttentionMask::Bias(bias) => AttentionMask::Bias(widened(bias)),
+            AttentionMask::AllowedWithBias(allowed, bias) => {
+                AttentionMask::AllowedWithBias(allowed, widened(bias))
+            }
             allowed => allowed,
         });
         let (y, scores) = attention_with_scores(query, key, value, mask, valid, options, shown);
@@ -160,7 +165,8 @@ pub fn attention_with_scores(
         None => probabilities,
     };
     let probabilities = probabilities.cast(dtype);
-    let result = product(probabilities.clone(), repeat_heads(value, heads));
+    let value = repeat_heads(value, heads);
+    let result = masks.without_hidden(product(probabilities.clone(), value.clone()), &probabilities, value);
     let scores = match shown {
         AttentionScores::Products => products,
         AttentionScores::Capped => capped,
@@ -327,6 +333,38 @@ mod tests {
         let (slow, scores) = attention_with_scores(q, k, v, None, None, &options, shown);
         near(fast, slow.into_data(), 1e-5);
         assert_eq!(scores.dims(), [2, 6, 4, 5]);
+    }
+
+    #[test]
+    fn masked_keys_and_values_may_be_anything() {
+        let (key, value) = (noise::<4>([1, 1, 3, 2], 1), noise::<4>([1, 1, 3, 2], 2));
+        let last = |x: &Tensor<4>, special: f32| x.clone().slice_fill([0..1, 0..1, 2..3, 0..2], special);
+        let (nan, infinity) = (last(&key, f32::NAN), last(&value, f32::INFINITY));
+        let masks = || {
+            let allowed = bool([[[[true, true, false], [true; 3]]]]);
+            let bias = Tensor::<4>::zeros([1, 1, 2, 3], &key.device());
+            [AttentionMask::Allowed(allowed.clone()), AttentionMask::AllowedWithBias(allowed, bias)]
+        };
+        for (mask, of) in masks().into_iter().zip(masks()) {
+            for (other_key, other_value) in
+                [(&nan, &value), (&key, &infinity), (&key, &last(&value, f32::NAN))]
+            {
+                let run = |key: &Tensor<4>, value: &Tensor<4>, mask: &AttentionMask| {
+                    let (key, value, mask) = (key.clone(), value.clone(), Some(mask.clone()));
+                    let query = noise([1, 1, 2, 2], 3);
+                    let options = AttentionOptions::default();
+                    let shown = AttentionScores::Probabilities;
+                    let y =
+                        attention(query.clone(), key.clone(), value.clone(), mask.clone(), None, &options);
+                    let (slow, _) = attention_with_scores(query, key, value, mask, None, &options, shown);
+                    near(slow, y.to_data(), 1e-6);
+                    y.into_data().iter().collect::<Vec<f32>>()
+                };
+                let (expected, y) = (run(&key, &value, &of), run(other_key, other_value, &mask));
+                assert_eq!(y[..2], expected[..2]);
+                assert!(y[2..].iter().all(|y| !y.is_finite()));
+            }
+        }
     }
 
     #[test]

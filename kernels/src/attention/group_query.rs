@@ -49,6 +49,7 @@ pub struct GroupQuery {
 pub struct GroupQueryInputs {
     /// Queries and new keys and values, `[batch, heads, length, size]`.
     pub heads: [Tensor<4>; 3],
+    /// Cached keys and values, whose type may be another one than that of the heads.
     pub past: Option<(Tensor<4>, Tensor<4>)>,
     /// Position of the last key of each batch.
     pub last: Tensor<1, Int>,
@@ -65,7 +66,7 @@ pub struct GroupQueryInputs {
 }
 
 /// Attention of queries to a cache with the new keys and values added, and that cache. Half precision is
-/// computed in single precision.
+/// computed in single precision. Elements of keys and values that a query does not attend to have no influence on its result.
 ///
 /// If there are as many queries as keys in total, they start at position 0, whatever the cache contains.
 ///
@@ -79,8 +80,7 @@ pub fn group_query_attention(
 ) -> (Tensor<3>, Tensor<4>, Tensor<4>) {
     let dtype: FloatDType = inputs.heads[0].dtype().into();
     let all = Prepared::new(inputs, options);
-    let mask = Some(AttentionMask::Bias(all.added));
-    let y = attention(all.query, all.keys, all.values, mask, None, &all.options);
+    let y = attention(all.query, all.keys, all.values, Some(all.mask), None, &all.options);
     (merge_heads(y).cast(dtype), all.cache.0, all.cache.1)
 }
 
@@ -94,13 +94,25 @@ pub fn group_query_attention_with_scores(
     let dtype: FloatDType = inputs.heads[0].dtype().into();
     let all = Prepared::new(inputs, options);
     let total = all.total;
-    let mask = Some(AttentionMask::Bias(all.added));
     let (query, keys, values) = (all.query, all.keys, all.values);
-    let (y, scores) = attention_with_scores(query, keys, values, mask, None, &all.options, shown);
+    let (y, scores) = attention_with_scores(query, keys, values, Some(all.mask), None, &all.options, shown);
     let scores = scores.narrow(3, 0, total);
     let unseen = to_shape(all.unseen.narrow(3, 0, total), scores.dims());
     let scores = scores.mask_fill(unseen, 0.0).cast(dtype);
     (merge_heads(y).cast(dtype), all.cache.0, all.cache.1, scores)
+}
+
+impl GroupQueryInputs {
+    /// Returns heads, cache and norms in single precision, for a cache of another type than the queries.
+    fn widened(self) -> Self {
+        let both = |(first, second): (Tensor<4>, Tensor<4>)| (widened(first), widened(second));
+        Self {
+            heads: self.heads.map(widened),
+            past: self.past.map(both),
+            norms: self.norms.map(|(query, key)| (widened(query), widened(key))),
+            ..self
+        }
+    }
 }
 
 /// Operands of the attention itself, and the cache.
@@ -108,8 +120,7 @@ struct Prepared {
     query: Tensor<4>,
     keys: Tensor<4>,
     values: Tensor<4>,
-    /// Addend of the scores.
-    added: Tensor<4>,
+    mask: AttentionMask,
     unseen: Tensor<4, Bool>,
     /// Number of keys of the longest sequence of the batch.
     total: usize,
@@ -120,6 +131,8 @@ struct Prepared {
 impl Prepared {
     fn new(inputs: GroupQueryInputs, options: &GroupQuery) -> Self {
         let total = inputs.checked();
+        let cache_dtype = inputs.past.as_ref().map_or(&inputs.heads[1], |(key, _)| key).dtype();
+        let inputs = if cache_dtype == inputs.heads[0].dtype() { inputs } else { inputs.widened() };
         let [query, key, value] = inputs.heads;
         let (past, last) = (inputs.past, inputs.last);
         let [batch, heads, queries, _] = query.dims();
@@ -153,14 +166,13 @@ impl Prepared {
         let key = cache.filled(past_key, key);
         let value = cache.filled(past_value, value);
         let visible = cache.visible_keys(&last, options);
-        let unseen = to_shape(visible.bool_not(), [batch, 1, queries, cache.keys]);
-        let zeros = Tensor::<4>::zeros(unseen.dims(), &query.device()).cast(widened_dtype(&query));
-        let mut added = zeros.mask_fill(unseen.clone(), f32::NEG_INFINITY);
-        if let Some(bias) = inputs.bias {
+        let visible = to_shape(visible, [batch, 1, queries, cache.keys]);
+        let unseen = visible.clone().bool_not();
+        let mut bias = inputs.bias.map(|bias| {
             let missing = cache.keys - bias.dims()[3];
-            let pads = [(0, 0), (0, 0), (0, 0), (0, missing as i64)];
-            added = added.add(pad_constant(widened(bias), pads, 0.0));
-        }
+            pad_constant(widened(bias), [(0, 0), (0, 0), (0, 0), (0, missing as i64)], 0.0)
+        });
+        let mut visible = visible;
         let [query, mut keys, mut values] = [query, key.clone(), value.clone()].map(widened);
         let smooth = || Tensor::zeros([heads], (&query.device(), query.dtype()));
         if let Some(sinks) = inputs.sinks.or_else(|| options.smooth.then(smooth)) {
@@ -169,11 +181,19 @@ impl Prepared {
             values = pad_constant(values, one_more, 0.0);
             let sinks = widened(sinks).with_shape([1, heads, 1, 1]);
             let sinks = to_shape(sinks, [batch, heads, queries, 1]);
-            let added_to = to_shape(added, [batch, heads, queries, cache.keys]);
-            added = concat(vec![added_to, sinks], 3);
+            let others = bias.unwrap_or_else(|| sinks.zeros_like());
+            let others = to_shape(others, [batch, heads, queries, cache.keys]);
+            bias = Some(concat(vec![others, sinks], 3));
+            visible = pad_constant(visible, [(0, 0), (0, 0), (0, 0), (0, 1)], true);
         }
+        let mask = match bias {
+            Some(bias) => AttentionMask::AllowedWithBias(visible, bias),
+            None => AttentionMask::Allowed(visible),
+        };
         let inner = AttentionOptions { scale: options.scale, softcap: options.softcap, ..Default::default() };
-        Prepared { query, keys, values, added, unseen, total, cache: (key, value), options: inner }
+        let stored: FloatDType = cache_dtype.into();
+        let cache = (key.cast(stored), value.cast(stored));
+        Prepared { query, keys, values, mask, unseen, total, cache, options: inner }
     }
 }
 
@@ -214,17 +234,10 @@ pub fn counted(from: Tensor<1, Int>, length: usize) -> Tensor<2, Int> {
     line.add(to_shape(from, [length])).with_shape([1, length])
 }
 
-fn widened_dtype(x: &Tensor<4>) -> FloatDType {
-    match x.dtype() {
-        DType::F16 | DType::BF16 => FloatDType::F32,
-        other => other.into(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{float, int, near, noise, same};
+    use crate::testing::{float, has, int, near, noise, same};
 
     const PLAIN: GroupQuery = GroupQuery {
         causal: true,
@@ -277,6 +290,41 @@ mod tests {
         assert_eq!(means(sinks, PLAIN), [0.5, 3.67, 27.75]);
         let smooth = GroupQuery { smooth: true, ..PLAIN };
         assert_eq!(means(all(), smooth), [0.5, 3.67, 27.75]);
+    }
+
+    #[test]
+    fn keys_and_values_that_a_query_does_not_attend_to_may_be_anything() {
+        let window = || GroupQuery { window: Some(2), ..PLAIN };
+        let decode = || inputs(&[9.0], Some(&[f32::NAN, 2.0, 3.0]), 3, 4);
+        assert_eq!(means(decode(), window()), [6.0]);
+        let (mut keys, (of_key, of_value)) = (decode(), decode().past.unwrap());
+        keys.past = Some((of_value, of_key));
+        assert_eq!(means(keys, window()), [4.5]);
+        let y = means(inputs(&[1.0, 10.0, f32::INFINITY], None, 2, 3), PLAIN);
+        assert_eq!(y, [1.0, 5.5, f32::INFINITY]);
+        let y = means(inputs(&[f32::NAN, 10.0, 20.0], None, 2, 3), window());
+        assert!(y[0].is_nan() && y[1].is_nan());
+        assert_eq!(y[2], 15.0);
+    }
+
+    #[test]
+    fn a_cache_of_another_type_keeps_it() {
+        if !has(DType::F16) {
+            return;
+        }
+        let (expected, _, values) = group_query_attention(inputs(&[0.3], Some(&[0.5, 2.0]), 2, 3), &PLAIN);
+        let mut other = inputs(&[0.3], Some(&[0.5, 2.0]), 2, 3);
+        other.past = other.past.map(|(key, value)| (key.cast(DType::F16), value.cast(DType::F16)));
+        let (y, keys, found) = group_query_attention(other, &PLAIN);
+        same(y, expected.into_data());
+        assert_eq!(keys.dtype(), DType::F16);
+        same(found, values.cast(DType::F16).into_data());
+        let mut halves = inputs(&[0.5], Some(&[0.3, 2.0]), 2, 3);
+        halves.heads = halves.heads.map(|x| x.cast(DType::F16));
+        let past = halves.past.clone().unwrap().1;
+        let (y, _, found) = group_query_attention(halves, &PLAIN);
+        assert_eq!([y.dtype(), found.dtype()], [DType::F16, DType::F32]);
+        same(found.narrow(2, 0, 2), past.into_data());
     }
 
     #[test]

@@ -11,6 +11,7 @@ const INNER: [&str; 8] = ["backend", "cube", "fault", "flex", "native", "operand
 const WITHOUT_ROWS: &[(&str, &str)] = &[
     ("attention/dot_product/masks AttentionMasks::new", "called by attention, which checks"),
     ("attention/dot_product/masks AttentionMasks::applied_to", "called by attention, which checks"),
+    ("attention/dot_product/masks AttentionMasks::without_hidden", "called by attention, which checks"),
     (
         "attention/group_query/positions CachePositions::filled",
         "called by group_query_attention, which checks",

@@ -29,6 +29,9 @@ const BIAS: usize = 10;
 const SINKS: usize = 11;
 const NORMS: usize = 14;
 
+/// Types of caches that may differ from the type of the query.
+const CACHED: &[DType] = &[DType::F32, DType::F16, DType::Bf16];
+
 #[derive(Debug)]
 struct GroupQuery {
     heads: i64,
@@ -124,9 +127,14 @@ impl Operator for GroupQuery {
         }
         let mut total = cx.ints(TOTAL).and_then(|values| values.first().cloned());
         cx.tensor(TOTAL)?;
+        let mut stored = query.dtype;
         if cx.has(CACHE) {
             let cache = cx.tensor(CACHE)?;
-            sizes::same_type(("the cache", &cache), ("the query", &query))?;
+            if !CACHED.contains(&cache.dtype) {
+                sizes::same_type(("the cache", &cache), ("the query", &query))?;
+            }
+            sizes::same_type(("`past_value`", &cx.tensor(CACHE + 1)?), ("`past_key`", &cache))?;
+            stored = cache.dtype;
             total = match (total.and_then(|total| total.number()), cache.shape.get(2)) {
                 (Some(total), Some(keys)) => keys.number().map(|keys| keys.max(total).into()),
                 _ => None,
@@ -142,8 +150,8 @@ impl Operator for GroupQuery {
         let hidden = cx.dim_or_fresh(hidden, "hidden");
         let cache = vec![batch.clone(), self.kv_heads.into(), keys, size];
         cx.output(0, query.dtype, vec![batch.clone(), length.clone(), hidden]);
-        cx.output(1, query.dtype, cache.clone());
-        cx.output(2, query.dtype, cache);
+        cx.output(1, stored, cache.clone());
+        cx.output(2, stored, cache);
         if cx.wants(3) {
             if !(1..=2).contains(&self.scores) {
                 return Err(Problem::expected(
@@ -304,6 +312,8 @@ mod tests {
                 r#"(float[1, 3, 16] q, float[1, 3, 8] k, float[1, 3, 8] v, int32[1] l, int32 t, float[1, 2, 7, 4] p) => (float[a, b, c] y) { y = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2> (q, k, v, p, p, l, t) }"#,
                 r#"(float[1, 3, 16] q, float[1, 3, 8] k, float[1, 3, 8] v, int32[1] l, int32 t, float[1, 3, 7, 4] p) => (float[a, b, c] y) { y = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2> (q, k, v, p, p, l, t) }"#,
                 r#"(float[1, 3, 16] q, float[1, 3, 8] k, float[1, 3, 8] v, int32[1] l, int32 t, double[1, 2, 7, 4] p) => (float[a, b, c] y) { y = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2> (q, k, v, p, p, l, t) }"#,
+                r#"(float[1, 3, 16] q, float[1, 3, 8] k, float[1, 3, 8] v, int32[1] l, int32 t, float16[1, 2, 7, 4] p) => (float[a, b, c] y, float16[a, b, c, d] ck) { y, ck = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2> (q, k, v, p, p, l, t) }"#,
+                r#"(float[1, 3, 16] q, float[1, 3, 8] k, float[1, 3, 8] v, int32[1] l, int32 t, float16[1, 2, 7, 4] p, float[1, 2, 7, 4] o) => (float[a, b, c] y) { y = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2> (q, k, v, p, o, l, t) }"#,
                 r#"(float[1, 3, 16] q, float[1, 3, 8] k, float[1, 3, 8] v, int32[1] l, int32 t) => (float[a, b, c] y) { y = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2, do_rotary = 1> (q, k, v, , , l, t) }"#,
             ],
             expect![[r#"
@@ -316,6 +326,8 @@ mod tests {
                 fine
                 the cache is float32[1, 3, 7, 4], expected shape [1, 2, 7, 4]
                 the cache has type float64, but the query has type float32
+                fine
+                `past_value` has type float32, but `past_key` has type float16
                 input 7 is missing
             "#]],
         );

@@ -16,8 +16,9 @@ pub fn checked(
     spec::heads(query.dims(), key.dims(), value.dims());
     let [batch, heads, queries, _] = query.dims();
     let keys = key.dims()[2];
-    if let Some(mask) = mask {
-        spec::short_mask(mask.dims(), [batch, heads, queries, keys]);
+    let dims = mask.map(AttentionMask::dims);
+    for mask in dims.into_iter().flatten().flatten() {
+        spec::short_mask(mask, [batch, heads, queries, keys]);
     }
     valid.map(|valid| {
         spec::per_batch("tensor of valid keys", valid.dims(), query.dims());
@@ -26,10 +27,11 @@ pub fn checked(
 }
 
 impl AttentionMask {
-    fn dims(&self) -> [usize; 4] {
+    fn dims(&self) -> [Option<[usize; 4]>; 2] {
         match self {
-            Self::Allowed(mask) => mask.dims(),
-            Self::Bias(bias) => bias.dims(),
+            Self::Allowed(mask) => [Some(mask.dims()), None],
+            Self::Bias(bias) => [Some(bias.dims()), None],
+            Self::AllowedWithBias(mask, bias) => [mask.dims(), bias.dims()].map(Some),
         }
     }
 }

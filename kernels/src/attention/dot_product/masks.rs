@@ -2,7 +2,7 @@
 
 use burn::tensor::{Bool, DType, Int, Tensor, kind::Basic};
 
-use super::{AttentionMask, AttentionOptions};
+use super::{AttentionMask, AttentionOptions, product};
 use crate::shape::WithShape;
 use crate::{
     dtype::lowered,
@@ -34,18 +34,17 @@ impl AttentionMasks {
     ) -> Self {
         let queries = query.dims()[2];
         let may_be_blind = mask.is_some() || valid.is_some() || options.left_window.is_some();
-        let mut allowed = None;
-        let mut bias = None;
-        match mask {
-            Some(AttentionMask::Allowed(mask)) => {
-                allowed = Some(pad_constant(mask.clone(), missing(&mask, keys), false));
-            }
-            Some(AttentionMask::Bias(mask)) => {
-                let pads = missing(&mask, keys);
-                bias = Some(pad_constant(mask, pads, f32::NEG_INFINITY));
-            }
-            None => {}
-        }
+        let (allowed, bias) = match mask {
+            Some(AttentionMask::Allowed(mask)) => (Some(mask), None),
+            Some(AttentionMask::Bias(mask)) => (None, Some(mask)),
+            Some(AttentionMask::AllowedWithBias(mask, bias)) => (Some(mask), Some(bias)),
+            None => (None, None),
+        };
+        let mut allowed = allowed.map(|mask| pad_constant(mask.clone(), missing(&mask, keys), false));
+        let bias = bias.map(|mask| {
+            let pads = missing(&mask, keys);
+            pad_constant(mask, pads, f32::NEG_INFINITY)
+        });
         let device = query.device();
         let dtype = match &valid {
             Some(valid) => valid.dtype(),
@@ -105,6 +104,19 @@ impl AttentionMasks {
             }
             None => scores,
         }
+    }
+
+    /// Replaces sums that are NaN or infinite because of the value of a masked key, which is multiplied by 0.
+    pub fn without_hidden(&self, sums: Tensor<4>, probabilities: &Tensor<4>, value: Tensor<4>) -> Tensor<4> {
+        let Some(allowed) = &self.allowed else {
+            return sums;
+        };
+        let special = value.clone().is_nan().bool_or(value.clone().is_inf());
+        let allowed = to_shape(allowed.clone(), probabilities.dims());
+        let visible = probabilities.zeros_like().mask_fill(allowed, 1.0);
+        let found = product(visible, value.zeros_like().mask_fill(special.clone(), 1.0));
+        let finite = product(probabilities.clone(), value.mask_fill(special, 0.0));
+        sums.mask_where(found.equal_scalar(0.0), finite)
     }
 
     /// Returns the queries without keys, `None` if there cannot be any.

@@ -116,7 +116,7 @@ impl<B: Backend> Operands<B> {
         };
         let (before, after) = if scores.bias_last { (None, bias) } else { (bias, None) };
         x = add(x, before);
-        if let Some(mask) = mask {
+        if let Some(mask) = mask.clone() {
             x = B::float_mask_fill(x, mask, scores.hidden.into());
         }
         let mut probabilities = B::softmax(add(x, after), 3);
@@ -125,7 +125,12 @@ impl<B: Backend> Operands<B> {
             let undefined = B::float_is_nan(probabilities.clone(), dtype);
             probabilities = B::float_mask_fill(probabilities, undefined, 0.0.into());
         }
-        B::float_matmul(zero_rows::<B>(probabilities, hidden), value)
+        let probabilities = zero_rows::<B>(probabilities, hidden);
+        let sums = B::float_matmul(probabilities.clone(), value.clone());
+        match mask.filter(|_| scores.removes_hidden()) {
+            Some(mask) => without_hidden::<B>(sums, probabilities, value, mask),
+            None => sums,
+        }
     }
 
     /// Returns the queries without keys, `[batch, heads, queries, 1]`, if their result is 0.
@@ -143,6 +148,26 @@ impl<B: Backend> Operands<B> {
         };
         Some(B::bool_all_dim(hidden, 3))
     }
+}
+
+/// Replaces sums that are NaN or infinite because of the value of a masked key, which is multiplied by 0.
+fn without_hidden<B: Backend>(
+    sums: FloatTensor<B>,
+    probabilities: FloatTensor<B>,
+    value: FloatTensor<B>,
+    mask: BoolTensor<B>,
+) -> FloatTensor<B> {
+    let dtype = get_or_init_device_settings::<B>(&value.device()).bool_dtype;
+    let special = B::bool_or(B::float_is_nan(value.clone(), dtype), B::float_is_inf(value.clone(), dtype));
+    let numbers = |x: &FloatTensor<B>, zeros: BoolTensor<B>| {
+        let ones = B::float_ones(x.shape(), &x.device(), x.dtype().into());
+        B::float_mask_fill(ones, zeros, 0.0.into())
+    };
+    let visible = numbers(&probabilities, mask);
+    let found = B::float_matmul(visible, numbers(&value, B::bool_not(special.clone())));
+    let none = B::float_equal_elem(found, 0.0.into(), dtype);
+    let finite = B::float_matmul(probabilities, B::float_mask_fill(value, special, 0.0.into()));
+    B::float_mask_where(sums, none, finite)
 }
 
 /// Sets rows of a tensor of rank 4 to 0.

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use burn::backend::flex::FlexTensor;
+
 use super::{
     Operands, Packed,
     mask::row_of,
@@ -118,7 +120,7 @@ impl Operands {
         }
     }
 
-    /// Computes the sums of values times unnormalized probabilities.
+    /// Computes the sums of values times unnormalized probabilities. The values of masked keys are not in them.
     fn sum(&self, block: &Block, keys: &Range<usize>, packed: &Packed, scratch: &mut Scratch) {
         let probabilities = Matrix::dense(&scratch.scores, keys.len());
         overwrite(&mut scratch.sums, |out| {
@@ -131,6 +133,31 @@ impl Operands {
                 multiply(InstructionSet::best(), probabilities, values, ProductEpilogue::NONE, out)
             }
         });
+        if let (Some(mask), true) = (&self.mask, self.scores.removes_hidden()) {
+            self.sum_visible(block, keys, mask, scratch);
+        }
+    }
+
+    /// Computes rows again whose sums are NaN or infinite: 0 times the value of a masked key may be NaN.
+    fn sum_visible(&self, block: &Block, keys: &Range<usize>, mask: &FlexTensor, scratch: &mut Scratch) {
+        let size = self.sizes.size.max(1);
+        let values = self.value.matrix(&[block.batch, block.own]);
+        let mut value = Vec::new();
+        for (row, sums) in scratch.sums.chunks_mut(size).enumerate() {
+            if sums.iter().all(|sum| sum.is_finite()) {
+                continue;
+            }
+            let hidden = &row_of::<u8>(mask, block.place(row))[keys.clone()];
+            let probabilities = &scratch.scores[row * keys.len()..][..keys.len()];
+            sums.fill(0.0);
+            resize(&mut value, size, 0.0);
+            for (at, key) in keys.clone().enumerate().filter(|(at, _)| hidden[*at] == 0) {
+                values.copy(key, 0, &mut value);
+                for (sum, value) in sums.iter_mut().zip(&value) {
+                    *sum += probabilities[at] * value;
+                }
+            }
+        }
     }
 }
 
