@@ -21,6 +21,9 @@ pub const ROWS: &[Row] = &[row("Clip", &[1, 6, 11, 12, 13], clip)
     .before(&[(11, "r", "r")])];
 
 /// Bounds, which are attributes in old versions and inputs 1 and 2 in new ones.
+///
+/// The attributes of version 6 are the least and the greatest number by default, so that no result is infinite. Those of
+/// version 1 have no default, and the function of later versions compares with given bounds only.
 #[derive(Debug)]
 pub struct Clip {
     lower: Option<f32>,
@@ -34,7 +37,8 @@ fn clip(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         a.ignore(&["consumed_inputs"]);
     }
     let (lower, upper) = match a.version() {
-        ..11 => (a.float("min")?, a.float("max")?),
+        ..6 => (a.float("min")?, a.float("max")?),
+        6..11 => (Some(a.float_or("min", f32::MIN)?), Some(a.float_or("max", f32::MAX)?)),
         _ => (None, None),
     };
     Ok(Rc::new(Clip { lower, upper }))
@@ -223,6 +227,40 @@ mod tests {
                 <
                     int64[3] a = {0, 2, 5},
                     float32[2] b = {NaN, 1}
+                >
+                {
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn bounds_of_version_6_are_numbers_by_default() {
+        let infinities = |version| {
+            format!(
+                r#"<ir_version: 10, opset_import: ["": {version}]> main () => (float[2] a, float[2] b)
+                   <float[2] x = {{-inf, inf}}> {{ a = Clip (x) b = Clip <min = -1.0> (x) }}"#
+            )
+        };
+        check(
+            &infinities(6),
+            expect![[r#"
+                main () => (float32[2] a, float32[2] b)
+                <
+                    float32[2] a = {-340282350000000000000000000000000000000, 340282350000000000000000000000000000000},
+                    float32[2] b = {-1, 340282350000000000000000000000000000000}
+                >
+                {
+                }
+            "#]],
+        );
+        check(
+            &infinities(5),
+            expect![[r#"
+                main () => (float32[2] a, float32[2] b)
+                <
+                    float32[2] a = {-inf, inf},
+                    float32[2] b = {-1, inf}
                 >
                 {
                 }
