@@ -5,7 +5,7 @@
 
 use core::f64::consts::LN_2;
 
-use burn::tensor::Tensor;
+use burn::tensor::{Int, Tensor};
 
 use crate::backend::call;
 use crate::product::epilogue::{Activation, finish};
@@ -19,6 +19,12 @@ pub fn exp<const D: usize>(x: Tensor<D>) -> Tensor<D> {
 #[inline(never)]
 pub fn erf<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     Tensor::from_dispatch(call!(erf(x)))
+}
+
+/// Erf of integers, truncated. In single precision, the function is 1 from 4 on.
+pub fn erf_int<const D: usize>(x: Tensor<D, Int>) -> Tensor<D, Int> {
+    let ones = x.zeros_like().mask_fill(x.clone().greater_equal_scalar(4), 1);
+    if x.dtype().is_uint() { ones } else { ones.mask_fill(x.lower_equal_scalar(-4), -1) }
 }
 
 /// Functions of the system's mathematical library, or in deterministic calls of one that is the same everywhere.
@@ -95,7 +101,7 @@ mod tests {
     use half::f16;
 
     use super::*;
-    use crate::testing::{float, has_all, near, noise, on_cpu, same};
+    use crate::testing::{float, has_all, int, near, noise, on_cpu, same};
 
     #[test]
     fn ends_and_nan_are_kept() {
@@ -105,6 +111,14 @@ mod tests {
         let x = || float::<1>([f32::NAN, f32::INFINITY, -f32::INFINITY, 0.0]);
         same(sigmoid(x()), [f32::NAN, 1.0, 0.0, 0.5]);
         same(tanh(x()), [f32::NAN, 1.0, -1.0, 0.0]);
+    }
+
+    #[test]
+    fn erf_of_integers_is_truncated() {
+        if has_all(&[DType::U8, DType::I8]) {
+            same(erf_int(int::<1>([-128i8, -4, -3, 0, 3, 4, 127])), [-1i8, -1, 0, 0, 0, 1, 1]);
+            same(erf_int(int::<1>([0u8, 3, 4, 255])), [0u8, 0, 1, 1]);
+        }
     }
 
     #[test]

@@ -158,7 +158,10 @@ const SIGN: Unary = Unary {
 const FLOOR: Unary = unary(FLOAT, Method("floor"), Some("floor"), |x| Some(x.floor()));
 const CEIL: Unary = unary(FLOAT, Method("ceil"), Some("ceil"), |x| Some(x.ceil()));
 const ROUND: Unary = unary(FLOAT, Method("round"), Some("round"), |x| Some(x.round_ties_even()));
-const ERF: Unary = unary(FLOAT, Kernel("elementary", "erf"), None, |_| None);
+const ERF: Unary = Unary {
+    ints: |x| x.number().map(|number| (i64::from(number >= 4) - i64::from(number <= -4)).into()),
+    ..unary(NUMBER, Kernel("elementary", "erf"), None, |_| None)
+};
 const SIN: Unary = float("sin");
 const COS: Unary = float("cos");
 const TAN: Unary = float("tan");
@@ -243,6 +246,7 @@ impl Operator for Plain {
             Kernel(_, "sign") if integers && !dtype.is_signed() => code!(#x.clamp_max(1)),
             Kernel(_, "sign") if integers => code!(#x.sign()),
             Kernel(_, "relu") if integers => code!(#x.clamp_min(0)),
+            Kernel(_, "erf") if integers => code!(ops::elementary::erf_int(#x)),
             Method("bitwise_not") => wrapped(code!(#x.bitwise_not()), dtype),
             Method(name) => {
                 let name = format_ident!("{name}");
