@@ -35,6 +35,7 @@ pub use self::byte_product::ByteProduct;
 #[cfg(feature = "cube")]
 use crate::spec;
 use crate::spec::{
+    arithmetic::Arithmetic,
     bits::{BitMatrix, Blocks},
     boxes::{BoxForm, Limits},
     dft::Dft,

@@ -7,3 +7,4 @@ pub mod cast;
 pub mod elementary;
 pub mod extreme;
 mod power;
+pub mod wrapping;

@@ -40,6 +40,7 @@ mod top_k;
 mod view;
 mod window;
 mod within;
+mod wrapping;
 
 use burn::backend::{
     Flex, FloatDType,
@@ -56,6 +57,7 @@ use crate::{
     backend::{Any, ByteProduct, Given, Maybe, Outcome, Recurrence, implement, operations},
     spec::indices::Axis,
     spec::{
+        arithmetic::Arithmetic,
         bits::BitMatrix,
         dft::Dft,
         epilogue::{Activation, Epilogue},
@@ -66,6 +68,7 @@ use crate::{
         quantize::{Affine, Integers, Mean, Pair, Unary},
         ranking::Top,
         recurrent::{Cell, Sizes},
+        scan::Scan,
         scores::Scores,
         window::Window,
     },

@@ -8,6 +8,7 @@ use core::fmt;
 
 use crate::ensure;
 
+pub mod arithmetic;
 pub mod attention;
 pub mod bits;
 pub mod boxes;

@@ -2,6 +2,7 @@
 
 mod attention;
 mod finish;
+mod integers;
 
 use alloc::vec;
 use burn::backend::{
@@ -9,15 +10,16 @@ use burn::backend::{
     tensor::{FloatTensor, IntTensor},
 };
 use burn::tensor::{
-    DType, Shape,
+    DType, Scalar, Shape,
     ops::{ConvOptions, ConvTransposeOptions},
 };
 
-use super::Given;
+use super::{Given, switches};
 use crate::{
     ensure,
     spec::indices::Axis,
     spec::{
+        arithmetic::Arithmetic,
         epilogue::{Activation, Epilogue},
         function::Function,
         packed::Packed,
@@ -64,6 +66,41 @@ pub fn int_to_single<B: Backend>(x: IntTensor<B>) -> FloatTensor<B> {
 
 pub fn erf<B: Backend>(x: FloatTensor<B>) -> FloatTensor<B> {
     B::float_erf(x)
+}
+
+pub fn wrapping<B: Backend>(a: IntTensor<B>, b: IntTensor<B>, arithmetic: Arithmetic) -> IntTensor<B> {
+    if switches::is_plain() {
+        return integers::wrapping::<B>(a, b, arithmetic);
+    }
+    match arithmetic {
+        Arithmetic::Sum => B::int_add(a, b),
+        Arithmetic::Difference => B::int_sub(a, b),
+        Arithmetic::Product => B::int_mul(a, b),
+    }
+}
+
+pub fn wrapping_number<B: Backend>(x: IntTensor<B>, number: i64, arithmetic: Arithmetic) -> IntTensor<B> {
+    let scalar = match x.dtype() {
+        DType::U64 => Scalar::UInt(number as u64),
+        _ => Scalar::Int(number),
+    };
+    if switches::is_plain() {
+        let numbers = B::int_full(x.shape(), scalar, &x.device(), x.dtype().into());
+        return integers::wrapping::<B>(x, numbers, arithmetic);
+    }
+    match arithmetic {
+        Arithmetic::Sum => B::int_add_scalar(x, scalar),
+        Arithmetic::Difference => B::int_sub_scalar(x, scalar),
+        Arithmetic::Product => B::int_mul_scalar(x, scalar),
+    }
+}
+
+pub fn wrapping_fold<B: Backend>(x: IntTensor<B>, axis: usize, product: bool) -> IntTensor<B> {
+    match (switches::is_plain(), product) {
+        (true, _) => integers::fold::<B>(x, axis, product),
+        (false, true) => B::int_prod_dim(x, axis),
+        (false, false) => B::int_sum_dim(x, axis),
+    }
 }
 
 pub fn extreme<B: Backend>(a: FloatTensor<B>, b: FloatTensor<B>, greatest: bool) -> FloatTensor<B> {

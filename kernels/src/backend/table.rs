@@ -30,6 +30,12 @@ macro_rules! operations {
         sum(x: Float; axis: usize, mean: bool) -> Float, flex[sum::sum];
         /// The greater or the lesser elements of tensors of one shape, NaN where either is.
         extreme(a: Float, b: Float; greatest: bool) -> Float, flex[extreme::extreme];
+        /// Results of integers of one shape, which wrap. No operand is empty.
+        wrapping(a: Int, b: Int; arithmetic: Arithmetic) -> Int, flex[wrapping::pairs];
+        /// Results of integers and a number, which wrap. The tensor is not empty.
+        wrapping_number(x: Int; number: i64, arithmetic: Arithmetic) -> Int, flex[wrapping::with_number];
+        /// The sum or the product of integers along an axis, which wraps.
+        wrapping_fold(x: Int; axis: usize, product: bool) -> Int, flex[wrapping::fold];
         /// Integers as f32.
         int_to_single(x: Int) -> Float, flex[cast::int_to_single];
         /// `activation(x + sum)`, with a sum of the same shape.
@@ -154,7 +160,7 @@ macro_rules! operations {
         /// Indices of the greatest or the least elements along an axis, in order.
         top_k(x: Any; top: Top) -> MaybeInt, flex[top_k], cube[index::top_k::top_k => ints(top.indices(&any(x)))];
         /// Cumulative sums or products.
-        scan(x: Any; scan: Scan) -> MaybeAny, cube[reduce::scan::scan_any => like(x)];
+        scan(x: Any; scan: Scan) -> MaybeAny, flex[wrapping::scan], cube[reduce::scan::scan_any => like(x)];
         /// Prefix counts of the elements of a condition that are true, in row-major order.
         counts(condition: Bool) -> MaybeInt, cube[index::compact::counts => ints(spec::indices::counts(&ty(condition)))];
         /// Indices of the `found` elements at which `counts` increases.

@@ -2,6 +2,7 @@
 
 use burn::tensor::{FloatDType, Int, Tensor};
 
+use super::wrapping::mul_int;
 use crate::shape::{WithShape, lift};
 use crate::{
     elementwise::elementary::gelu,
@@ -81,7 +82,7 @@ pub fn prelu_int<const D: usize>(x: Tensor<D, Int>, slope: Tensor<D, Int>) -> Te
     broadcasts_to(operand("slope", &slope.dims()), operand("input", &dims));
     let slope = to_shape(slope, dims);
     let negative = x.clone().lower_scalar(0);
-    x.clone().mask_where(negative, x.mul(slope))
+    x.clone().mask_where(negative, mul_int(x, slope))
 }
 
 /// Softplus, `ln(1 + exp(x))`, without overflow of large inputs or lost digits of small ones.

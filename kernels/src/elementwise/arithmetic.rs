@@ -7,6 +7,7 @@ use burn::tensor::{
 
 pub use super::extreme::{max, min};
 pub use super::power::{pow_float_float, pow_float_int, pow_int_float, pow_int_int};
+pub use super::wrapping::{add_int, add_int_scalar, mul_int, mul_int_scalar, sub_int, sub_int_scalar};
 use crate::shape::WithShape;
 use crate::{
     ensure,
@@ -25,7 +26,7 @@ pub fn div_int<const D: usize>(a: Tensor<D, Int>, b: Tensor<D, Int>) -> Tensor<D
     let zero = b.clone().equal_scalar(0);
     let minus = b.clone().equal_scalar(-1);
     let quotient = a.div(b.mask_fill(zero.clone().bool_or(minus.clone()), 1));
-    // Negation wraps; a product with -1 would panic with overflow checks.
+    // Negation wraps.
     let negative = quotient.clone().neg();
     quotient.mask_where(minus, negative).mask_fill(zero, 0)
 }

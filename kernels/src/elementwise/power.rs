@@ -3,6 +3,7 @@
 use burn::tensor::{DType, FloatDType, Int, IntDType, Tensor};
 
 use super::elementary::power;
+use super::wrapping::mul_int;
 use crate::{
     dtype::lowered,
     elementwise::cast::float_to_int,
@@ -85,12 +86,9 @@ pub fn pow_int_int<const D: usize>(base: Tensor<D, Int>, exponent: Tensor<D, Int
     let mut power = square.ones_like();
     for _ in 0..BITS_OF_EXPONENT {
         let even = left.clone().bitwise_and_scalar(1).equal_scalar(0);
-        power = power.mul(square.clone().mask_fill(even, 1));
+        power = mul_int(power, square.clone().mask_fill(even, 1));
         left = left.bitwise_right_shift_scalar(1);
-        // An unused square could overflow, which Burn rejects in debug builds.
-        let done = left.clone().equal_scalar(0);
-        let factor = square.mask_fill(done, 1);
-        square = factor.clone().mul(factor);
+        square = mul_int(square.clone(), square);
     }
     power
 }

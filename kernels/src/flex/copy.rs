@@ -29,7 +29,7 @@ pub fn nearest(x: Any<Flex>, rows: Vec<usize>, columns: Vec<usize>) -> Outcome<F
 }
 
 /// Words of the size of an element.
-trait Word: Pod + Send + Sync {}
+pub trait Word: Pod + Send + Sync {}
 
 impl<T: Pod + Send + Sync> Word for T {}
 
@@ -45,15 +45,15 @@ macro_rules! by_words {
         }
     };
 }
-use by_words;
+pub(super) use by_words;
 
 /// Returns the words of a tensor's memory, or `None` if it is not aligned.
-fn words<T: Word>(x: &FlexTensor) -> Option<&[T]> {
+pub fn words<T: Word>(x: &FlexTensor) -> Option<&[T]> {
     bytemuck::try_cast_slice(x.bytes()).ok()
 }
 
 /// Returns the words of a contiguous tensor.
-fn dense_words<T: Word>(x: &FlexTensor) -> Option<&[T]> {
+pub fn dense_words<T: Word>(x: &FlexTensor) -> Option<&[T]> {
     let first = x.layout().start_offset();
     words(x)?.get(first..first + x.layout().num_elements())
 }

@@ -30,7 +30,7 @@ pub fn extreme(a: FlexTensor, b: FlexTensor, greatest: bool) -> FlexTensor {
 }
 
 /// Returns `true` if a single element broadcasts to all.
-fn is_one(x: &FlexTensor) -> bool {
+pub fn is_one(x: &FlexTensor) -> bool {
     let (shape, steps) = (x.shape(), x.layout().strides());
     let mut axes = shape.iter().zip(steps);
     axes.all(|(size, step)| *size == 1 || *step == 0)

@@ -43,6 +43,9 @@ pub const ROWS: &[Row] = &[
     row("elementwise/activation swiglu", "a=mn b=mn", "m2n3", |a| {
         vec![value(activation::swiglu::<2>(a.float(0), a.float(1), 1.0))]
     }),
+    row("elementwise/wrapping add_int", PAIR, "m2n3", |a| of_ints(a, arithmetic::add_int)).single(),
+    row("elementwise/wrapping sub_int", PAIR, "m2n3", |a| of_ints(a, arithmetic::sub_int)).single(),
+    row("elementwise/wrapping mul_int", PAIR, "m2n3", |a| of_ints(a, arithmetic::mul_int)).single(),
     row("elementwise/arithmetic div_int", PAIR, "m2n3", |a| of_ints(a, arithmetic::div_int)).single(),
     row("elementwise/arithmetic modulo", PAIR, "m2n3", |a| of_ints(a, arithmetic::modulo)).single(),
     row("elementwise/arithmetic fmod_int", PAIR, "m2n3", |a| of_ints(a, arithmetic::fmod_int)).single(),

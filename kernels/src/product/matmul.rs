@@ -11,7 +11,7 @@ use crate::shape::WithShape;
 use crate::{
     backend::call,
     dtype::lowered,
-    elementwise::cast::float_to_int,
+    elementwise::{cast::float_to_int, wrapping::add_int},
     fault::fail,
     product::{
         epilogue::{Epilogue, ensure_addable, finish},
@@ -153,7 +153,7 @@ pub fn gemm_int(
     ensure_added(c.as_ref(), &product);
     if (alpha, beta) == (1.0, 1.0) {
         return match c {
-            Some(c) => product.add(c),
+            Some(c) => add_int(product, c),
             None => product,
         };
     }

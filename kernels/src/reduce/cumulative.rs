@@ -1,9 +1,14 @@
 //! CumSum and CumProd.
 
 use alloc::vec;
-use burn::tensor::{Tensor, kind::Numeric};
+use burn::tensor::{
+    Tensor,
+    kind::{Kind, Numeric},
+};
 
-use crate::backend::{Any, call};
+use crate::backend::{Any, call, switches};
+use crate::elementwise::wrapping::wrapping;
+use crate::spec::arithmetic::Arithmetic;
 pub use crate::spec::scan::Scan;
 
 /// CumSum; `exclusive` excludes each element from its own sum, `reverse` starts at the end.
@@ -39,7 +44,7 @@ fn scan<const D: usize, K: Numeric>(x: Tensor<D, K>, scan: Scan) -> Tensor<D, K>
     }
 }
 
-/// Scans by Burn's own, which are forward and inclusive only.
+/// Scans by Burn's own, which are forward and inclusive only, and do not wrap in all builds.
 pub(crate) fn passes<const D: usize, K: Numeric>(x: Tensor<D, K>, scan: Scan) -> Tensor<D, K> {
     let Scan { axis, reverse, .. } = scan;
     let size = x.dims()[axis];
@@ -52,8 +57,24 @@ pub(crate) fn passes<const D: usize, K: Numeric>(x: Tensor<D, K>, scan: Scan) ->
             _ => Tensor::cat(vec![first, x.narrow(axis, 0, size - 1)], axis),
         };
     }
-    let y = if scan.product { x.cumprod(axis) } else { x.cumsum(axis) };
+    let y = match scan.product {
+        _ if K::KIND == Kind::Int && switches::is_plain() => doubled(x, axis, scan.product),
+        true => x.cumprod(axis),
+        false => x.cumsum(axis),
+    };
     if reverse { y.flip([axis]) } else { y }
+}
+
+/// Scans integers in steps that double the number of terms.
+fn doubled<const D: usize, K: Numeric>(mut x: Tensor<D, K>, axis: usize, product: bool) -> Tensor<D, K> {
+    let (size, mut step) = (x.dims()[axis], 1);
+    while step < size {
+        let first = x.clone().narrow(axis, 0, step).full_like(i64::from(product));
+        let before = Tensor::cat(vec![first, x.clone().narrow(axis, 0, size - step)], axis);
+        x = wrapping(x, before, if product { Arithmetic::Product } else { Arithmetic::Sum });
+        step *= 2;
+    }
+    x
 }
 
 #[cfg(test)]
@@ -77,6 +98,13 @@ mod tests {
         let x = float::<2>([[1f32, f32::INFINITY], [2.0, 4.0]]);
         same(cumsum(x.clone(), 1, true, false), [[0f32, 1.0], [0.0, 2.0]]);
         same(cumsum(x, 0, true, true), [[2f32, 4.0], [0.0, 0.0]]);
+    }
+
+    #[test]
+    fn integers_wrap() {
+        same(cumsum(int::<2>([[100i8, 100], [100, -1]]), 0, false, false), [[100i8, 100], [-56, 99]]);
+        same(cumsum(int::<1>([1, 2, i64::MAX]), 0, false, true), [i64::MIN + 2, i64::MIN + 1, i64::MAX]);
+        same(cumprod(int::<1>([200u8, 2, 2, 1]), 0, true, false), [1u8, 200, 144, 32]);
     }
 
     #[test]

@@ -9,10 +9,12 @@ use burn::tensor::{
 
 use crate::shape::WithShape;
 use crate::{
+    backend::call,
     dtype::lowered,
     elementwise::{
         cast::float_to_int,
         elementary::{exp, log},
+        wrapping::times,
     },
     ensure,
     kind::AnyKind,
@@ -88,7 +90,7 @@ pub fn reduce_sum_square<const D: usize, const O: usize, K: Ordered>(
     x: Tensor<D, K>,
     axes: &[usize],
 ) -> Tensor<O, K> {
-    reduce_sum(x.clone().mul(x), axes)
+    reduce_sum(times(x.clone(), x), axes)
 }
 
 /// ReduceL2, the root of the sum of squares.
@@ -147,6 +149,10 @@ impl ReduceOp {
                 let x = Tensor::<D>::from_dispatch(x.into_dispatch());
                 let y = if matches!(self, ReduceOp::Sum) { sum_dim(x, axis) } else { mean_dim(x, axis) };
                 Tensor::from_dispatch(y.into_dispatch())
+            }
+            ReduceOp::Sum | ReduceOp::Prod if K::KIND == Kind::Int => {
+                let product = matches!(self, ReduceOp::Prod);
+                Tensor::from_dispatch(call!(wrapping_fold(x; axis, product)))
             }
             ReduceOp::Sum => x.sum_dim(axis),
             ReduceOp::Prod => x.prod_dim(axis),

@@ -201,7 +201,7 @@ impl Operator for Pair {
             return Ok(code!((#result) / #count));
         }
         Ok(match device {
-            Symbol(_) | Kernel(_, "shift_left") => wrapped(result, dtype),
+            Symbol(_) | Kernel(_, "add_int" | "sub_int" | "mul_int" | "shift_left") => wrapped(result, dtype),
             _ => result,
         })
     }
@@ -216,7 +216,8 @@ impl Pair {
         self.axis.filter(|_| self.old)
     }
 
-    /// Applies the operator to a number instead of a tensor, which Burn supports for the four symbols.
+    /// Applies the operator to a number instead of a tensor. Burn supports it for the four symbols, and there are kernels for
+    /// integers.
     fn with_scalar(
         &self,
         cx: &Emit<'_, '_>,
@@ -234,6 +235,10 @@ impl Pair {
                 let left = code!((#left)).as_left_of(symbol);
                 let symbol = Code::sign(symbol);
                 Some(code!(#left #symbol #scalar))
+            }
+            Kernel(family, name @ ("add_int" | "sub_int" | "mul_int")) => {
+                let (family, name) = (format_ident!("{family}"), format_ident!("{name}_scalar"));
+                Some(code!(ops::#family::#name(#left, #scalar)))
             }
             _ => None,
         })

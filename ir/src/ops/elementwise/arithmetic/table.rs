@@ -95,9 +95,12 @@ const fn bits(device: Device) -> Binary {
     }
 }
 
-pub const ADD: Binary = number(Symbol("+"), None, "add", Fold::Number(Dim::add, |a, b| a + b));
-pub const SUB: Binary = number(Symbol("-"), None, "sub", Fold::Number(Dim::sub, |a, b| a - b));
-pub const MUL: Binary = number(Symbol("*"), None, "mul", Fold::Number(Dim::mul, |a, b| a * b));
+pub const ADD: Binary =
+    number(Symbol("+"), Some(Kernel("arithmetic", "add_int")), "add", Fold::Number(Dim::add, |a, b| a + b));
+pub const SUB: Binary =
+    number(Symbol("-"), Some(Kernel("arithmetic", "sub_int")), "sub", Fold::Number(Dim::sub, |a, b| a - b));
+pub const MUL: Binary =
+    number(Symbol("*"), Some(Kernel("arithmetic", "mul_int")), "mul", Fold::Number(Dim::mul, |a, b| a * b));
 pub const DIV: Binary = number(
     Symbol("/"),
     Some(Kernel("arithmetic", "div_int")),
