@@ -9,6 +9,7 @@ use burn::tensor::{DType, Device, FloatDType, Int, Tensor, TensorData, kind::Bas
 use crate::{
     backend::call,
     dtype::{computed, lowered},
+    elementwise::cast::float_to_float,
     quantize::small::{Small, to_small, to_small_async},
     spec::{broadcasts_to, operand, shaped},
     widen::widened,
@@ -78,6 +79,12 @@ pub fn quantize_by<const D: usize>(
     let there = to.on(&x.device());
     let made = call!(quantize(own; there)).tensor();
     made.map_or_else(|| passes::quantize_by(x, to), Tensor::from_dispatch)
+}
+
+/// `x / scale` in the 16-bit type `dtype`: operands and quotients are rounded to it.
+pub fn quotient<const D: usize>(x: Tensor<D>, scale: Tensor<D>, dtype: DType) -> Tensor<D> {
+    let [x, scale] = [x, scale].map(|x| widened(float_to_float(x, dtype)));
+    float_to_float(divided(x, scale), dtype)
 }
 
 /// QuantizeLinear to a float of 8 bits or fewer: `x / scale`.
@@ -228,7 +235,7 @@ pub fn quantize_dynamic<const D: usize>(x: Tensor<D>) -> (Tensor<D, Int>, Tensor
 mod tests {
     use super::*;
     use crate::attempt::attempt;
-    use crate::testing::{float, int, near, on_cpu, same};
+    use crate::testing::{float, has_all, int, near, on_cpu, same};
     use burn::tensor::Int;
 
     #[test]
@@ -241,6 +248,19 @@ mod tests {
         let y = quantize_by(x.clone(), 1.0, 0, DType::I8, 4);
         same(y, [0i8, 2, 0, 7, 7, -8]);
         same(quantize_by(x, 0.015625, 0, DType::I16, 16), [32i16, 96, -32, 16282, 32767, -32768]);
+    }
+
+    #[test]
+    fn quotients_are_rounded_to_16_bits() {
+        if !has_all(&[DType::F16, DType::BF16]) {
+            return;
+        }
+        // 1.05 / 0.3 is 3.499 in half precision and 3.5 in bfloat16, whose operands are 1.046875 and 0.30078125.
+        let (x, scale) = (float::<1>([1.05f32, 3.0]), float([0.3f32]));
+        let y = quotient(x.clone(), scale.clone(), DType::F16);
+        same(y, [3.4980469f32, 10.0]);
+        let y = quotient(x, scale, DType::BF16);
+        same(y, [3.484375f32, 10.0]);
     }
 
     #[test]

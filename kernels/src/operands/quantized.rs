@@ -37,6 +37,10 @@ pub const ROWS: &[Row] = &[
         vec![value(quantize::quantize::<2>(a.float(0), a.positive(1), zero, DType::U8, 8))]
     })
     .single(),
+    row("quantize quotient", "input=mn scale=m?n?", "m3n4", |a| {
+        vec![value(quantize::quotient::<2>(a.float(0), a.positive(1), DType::BF16))]
+    })
+    .single(),
     row("quantize quantize_small", "input=mn scale=m?n?", "m3n4", |a| {
         vec![value(quantize::quantize_small::<2>(a.float(0), a.positive(1), Small::E4M3Fn, true))]
     })

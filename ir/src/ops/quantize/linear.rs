@@ -27,9 +27,25 @@ pub struct Linear {
     to: Option<DType>,
     /// Whether 8-bit floats saturate at their largest value.
     saturate: bool,
+    /// Precision of `x / scale`.
+    precision: Option<Precision>,
 }
 
-attributes!(struct Linear { back, axis, block, to, saturate });
+attributes!(struct Linear { back, axis, block, to, saturate, precision });
+
+/// Precision of quotients, from version 23 on. Older versions do not specify it, and use single precision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Precision {
+    OfScale,
+    Of(DType),
+}
+
+attributes!(
+    enum Precision {
+        OfScale,
+        Of(inner),
+    }
+);
 
 /// Conversion to 8 bits that span the range of the values.
 #[derive(Debug)]
@@ -38,34 +54,40 @@ struct Dynamic;
 attributes!(struct Dynamic);
 
 pub fn quantize(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    // Quotients always use 32 bits or more.
-    a.ignore(&["precision"]);
-    read(a, false)
+    let precision = element_type(a, "precision")?.map_or(Precision::OfScale, Precision::Of);
+    let precision = (a.version() >= 23).then_some(precision);
+    read(a, false, precision)
 }
 
 pub fn dequantize(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    read(a, true)
+    read(a, true, None)
 }
 
 pub fn dynamic(_: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
     Ok(Rc::new(Dynamic))
 }
 
-fn read(a: &Attributes<'_>, back: bool) -> Result<Rc<dyn Operator>, Problem> {
-    let to = match a.int_or("output_dtype", 0)? {
-        0 => None,
+/// Returns the element type that an attribute contains, if any.
+fn element_type(a: &Attributes<'_>, name: &str) -> Result<Option<DType>, Problem> {
+    match a.int_or(name, 0)? {
+        0 => Ok(None),
         number => {
             let dtype = i32::try_from(number).ok().and_then(DType::from_onnx);
-            let unknown = || Problem::expected("`output_dtype`", number, "an ONNX element type");
-            Some(dtype.ok_or_else(unknown)?)
+            let unknown = || Problem::expected(format_args!("`{name}`"), number, "an ONNX element type");
+            Ok(Some(dtype.ok_or_else(unknown)?))
         }
-    };
+    }
+}
+
+fn read(a: &Attributes<'_>, back: bool, precision: Option<Precision>) -> Result<Rc<dyn Operator>, Problem> {
+    let to = element_type(a, "output_dtype")?;
     Ok(Rc::new(Linear {
         back,
         axis: a.int_or("axis", 1)?,
         block: a.int_or("block_size", 0)?,
         to,
         saturate: !back && a.flag("saturate", true)?,
+        precision,
     }))
 }
 
@@ -83,6 +105,15 @@ impl Linear {
     /// Returns the number of elements along the axis that share a scale; 0 if each has its own.
     pub fn block(&self) -> i64 {
         self.block
+    }
+
+    /// Returns the type to which quotients are rounded before they are rounded to integers, if it has 16 bits.
+    fn rounded(&self, scale: DType) -> Option<DType> {
+        let precision = match self.precision? {
+            Precision::OfScale => scale,
+            Precision::Of(dtype) => dtype,
+        };
+        precision.is_half().then_some(precision)
     }
 }
 
@@ -135,6 +166,19 @@ impl Operator for Linear {
             }
             _ => cx.tensor(0)?,
         };
+        let rounded = self.rounded(scale.dtype).map(|dtype| format_ident!("{}", dtype.carrier()));
+        let x = match &rounded {
+            Some(dtype) => {
+                let scale = factor(cx)?;
+                code!(ops::quantize::quotient(#x, #scale, DType::#dtype))
+            }
+            None => x,
+        };
+        // The quotient is divided by ones.
+        let factor = |cx: &mut Emit<'_, '_>| {
+            let scale = factor(cx)?;
+            Ok::<_, Problem>(if rounded.is_some() { code!(#scale.ones_like()) } else { scale })
+        };
         let to = cx.output_tensor(0)?.dtype;
         let (dtype, bits) = (format_ident!("{}", to.carrier()), Literal::u32_unsuffixed(to.bits()));
         if self.back && is_small(operand.dtype) {
@@ -147,7 +191,7 @@ impl Operator for Linear {
         }
         let target = if self.back { code!(DType::#dtype) } else { code!(DType::#dtype, #bits) };
         let function = if self.back { "dequantize" } else { "quantize" };
-        if let Some([scale, zero]) = literals(cx, 1, 2) {
+        if let (Some([scale, zero]), None) = (literals(cx, 1, 2), &rounded) {
             let function = format_ident!("{function}_by");
             return Ok(code!(ops::quantize::#function(#x, #scale, #zero, #target)));
         }
