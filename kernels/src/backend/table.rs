@@ -36,6 +36,9 @@ macro_rules! operations {
         wrapping_number(x: Int; number: i64, arithmetic: Arithmetic) -> Int, flex[wrapping::with_number];
         /// The sum or the product of integers along an axis, which wraps.
         wrapping_fold(x: Int; axis: usize, product: bool) -> Int, flex[wrapping::fold];
+        /// Integers combined with updates at their indices along an axis, which wrap.
+        wrapping_scatter(x: Int, indices: Int, updates: Int; axis: usize, product: bool) -> MaybeInt,
+            flex[wrapping::scatter];
         /// Integers as f32.
         int_to_single(x: Int) -> Float, flex[cast::int_to_single];
         /// `activation(x + sum)`, with a sum of the same shape.

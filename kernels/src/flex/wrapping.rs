@@ -1,7 +1,7 @@
 //! Arithmetic of integers that wraps, in all builds.
 
-use burn::backend::{Flex, TensorMetadata, flex::FlexTensor};
-use burn::tensor::TensorData;
+use burn::backend::{Flex, TensorMetadata, flex::FlexTensor, ops::IntTensorOps};
+use burn::tensor::{IntDType, TensorData};
 use num_traits::{Num, WrappingAdd, WrappingMul, WrappingSub};
 
 use super::{
@@ -57,6 +57,19 @@ pub fn fold(x: FlexTensor, axis: usize, product: bool) -> FlexTensor {
     by_words!(dtype, fold_of(&x, axis, product)).expect("integers have 1, 2, 4 or 8 aligned bytes")
 }
 
+/// Returns `x` with updates added to, or multiplied with, the elements at their indices along an axis.
+pub fn scatter(
+    x: FlexTensor,
+    indices: FlexTensor,
+    updates: FlexTensor,
+    axis: usize,
+    product: bool,
+) -> Option<FlexTensor> {
+    let indices = dense(Flex::int_cast(indices, IntDType::I64));
+    let dtype = x.dtype();
+    by_words!(dtype, scatter_of(x, &indices, &updates, axis, product))
+}
+
 /// Returns the cumulative sums or products of integers. Declines for floats.
 pub fn scan(x: Any<Flex>, scan: Scan) -> Outcome<Flex> {
     let x = tensor(x);
@@ -96,6 +109,25 @@ fn fold_of<T: Integer>(x: &FlexTensor, axis: usize, product: bool) -> Option<Fle
     shape[axis] = 1;
     let bytes = bytemuck::cast_slice(&sums).to_vec();
     Some(FlexTensor::from_data(TensorData::from_bytes_vec(bytes, shape, x.dtype())))
+}
+
+fn scatter_of<T: Integer>(
+    x: FlexTensor,
+    indices: &FlexTensor,
+    updates: &FlexTensor,
+    axis: usize,
+    product: bool,
+) -> Option<FlexTensor> {
+    let (Axes { size, after, .. }, count) = (Axes::of(&x, axis), indices.shape()[axis]);
+    let updates = dense(updates.clone());
+    let (indices, updates) = (dense_words::<u64>(indices)?, dense_words::<T>(&updates)?);
+    changed(x, |elements: &mut [T]| {
+        for (at, (index, update)) in indices.iter().zip(updates).enumerate() {
+            let (before, inner) = (at / (count * after), at % after);
+            let element = &mut elements[(before * size + *index as usize) * after + inner];
+            *element = if product { element.wrapping_mul(update) } else { element.wrapping_add(update) };
+        }
+    })
 }
 
 fn scan_of<T: Integer>(x: FlexTensor, scan: Scan) -> Option<FlexTensor> {

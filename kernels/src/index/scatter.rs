@@ -2,17 +2,19 @@
 
 use burn::tensor::{
     DType, IndexingUpdateOp, Int, Slice, Tensor,
-    kind::{Kind, TensorKind},
+    kind::{Basic, Kind, Numeric, TensorKind},
 };
 
 use crate::shape::WithShape;
 use crate::{
+    backend::{call, switches},
     dtype::lowered,
+    elementwise::wrapping::wrapping,
     ensure,
     index::gather::{along, corner, flat_indices},
     kind::AnyKind,
     shape::expand::to_shape,
-    spec::{operand, shaped},
+    spec::{arithmetic::Arithmetic, operand, shaped},
 };
 
 /// ScatterElements: `x` with `updates` written at the indices along `axis`, or combined with the elements there.
@@ -41,9 +43,9 @@ pub fn scatter_elements<const D: usize, K: AnyKind>(
     let mut reached = shape;
     reached[axis] = dims[axis];
     if reached == dims {
-        return K::from_number(x.scatter(axis, indices, updates, reduction));
+        return K::from_number(scattered(x, axis, indices, updates, reduction));
     }
-    let part = corner(x.clone(), axis, shape).scatter(axis, indices, updates, reduction);
+    let part = scattered(corner(x.clone(), axis, shape), axis, indices, updates, reduction);
     let slices: [Slice; D] = core::array::from_fn(|at| (0..reached[at]).into());
     K::from_number(x.slice_assign(slices, part))
 }
@@ -85,6 +87,10 @@ pub fn scatter_nd<const D: usize, const I: usize, const U: usize, K: AnyKind>(
         IndexingUpdateOp::Assign => {
             let flat: Tensor<2, Int> = flat.with_shape([written, 1]);
             x.scatter_nd(flat, updates, reduction)
+        }
+        IndexingUpdateOp::Add | IndexingUpdateOp::Mul if is_integer(&x) => {
+            let rows = to_shape(flat.with_shape([written, 1]), [written, rest]);
+            scattered(x, 0, rows, updates, reduction)
         }
         // GPUs run `scatter_nd` in parallel and lose all but one of the updates of an element.
         _ => x.select_assign(0, flat, updates, reduction),
@@ -132,6 +138,49 @@ pub fn write_cache<const D: usize, K: AnyKind>(
     scatter_elements(cache, axis, positions, update, IndexingUpdateOp::Assign)
 }
 
+/// Combines elements of `x` with updates at their indices along an axis. Sums and products of integers wrap.
+fn scattered<const D: usize, K: Numeric>(
+    x: Tensor<D, K>,
+    axis: usize,
+    indices: Tensor<D, Int>,
+    updates: Tensor<D, K>,
+    reduction: IndexingUpdateOp,
+) -> Tensor<D, K> {
+    let product = matches!(reduction, IndexingUpdateOp::Mul);
+    if is_integer(&x) && (product || matches!(reduction, IndexingUpdateOp::Add)) {
+        let (own, places, others) = (x.clone(), indices.clone(), updates.clone());
+        let made = call!(wrapping_scatter(own, places, others; axis, product)).tensor();
+        if let Some(made) = made {
+            return Tensor::from_dispatch(made);
+        }
+        if switches::is_plain() {
+            return one_by_one(x, axis, indices, updates, product);
+        }
+    }
+    x.scatter(axis, indices, updates, reduction)
+}
+
+/// Combines integers with the updates of one index along the axis after the other. Burn's sums and products check for overflow in
+/// builds with overflow checks.
+fn one_by_one<const D: usize, K: Numeric>(
+    x: Tensor<D, K>,
+    axis: usize,
+    indices: Tensor<D, Int>,
+    updates: Tensor<D, K>,
+    product: bool,
+) -> Tensor<D, K> {
+    let arithmetic = if product { Arithmetic::Product } else { Arithmetic::Sum };
+    (0..indices.dims()[axis]).fold(x, |x, at| {
+        let (indices, updates) = (indices.clone().narrow(axis, at, 1), updates.clone().narrow(axis, at, 1));
+        let before = x.clone().gather(axis, indices.clone());
+        x.scatter(axis, indices, wrapping(before, updates, arithmetic), IndexingUpdateOp::Assign)
+    })
+}
+
+fn is_integer<const D: usize, K: Basic>(x: &Tensor<D, K>) -> bool {
+    x.dtype().is_int() || x.dtype().is_uint()
+}
+
 /// Returns the reduction of numbers that is equivalent to `reduction` of `K`.
 fn of_kind<K: TensorKind>(reduction: IndexingUpdateOp) -> IndexingUpdateOp {
     match (K::KIND, reduction) {
@@ -147,8 +196,28 @@ mod tests {
 
     use super::*;
     use crate::attempt::attempt;
-    use crate::testing::{bool, float, int, same};
+    use crate::testing::{bool, float, has, int, same};
     use IndexingUpdateOp::{Add, Assign, Max, Min, Mul};
+
+    #[test]
+    fn sums_and_products_of_integers_wrap() {
+        if !has(DType::I64) {
+            return;
+        }
+        let run = |reduction| {
+            let x = int::<2>([[i64::MAX, 5], [6, i64::MIN]]);
+            let updates = int::<2>([[1i64, 2], [3, 4]]);
+            let by_element =
+                scatter_elements(x.clone(), 0, int([[0i64, 1], [0, 1]]), updates.clone(), reduction);
+            let by_row = scatter_nd(x, int::<2>([[1i64], [1]]), updates, reduction);
+            [by_element, by_row].map(|y| y.into_data().iter().collect::<Vec<i64>>())
+        };
+        let (least, most) = (i64::MIN, i64::MAX);
+        assert_eq!(run(Add), [vec![least + 3, 5, 6, least + 6], vec![most, 5, 10, least + 6]]);
+        assert_eq!(run(Mul), [vec![most - 2, 5, 6, 0], vec![most, 5, 18, 0]]);
+        let y = scatter_elements(int::<1>([250u8, 1]), 0, int([0i64, 0]), int([9u8, 9]), Add);
+        same(y, [12u8, 1]);
+    }
 
     #[test]
     fn elements_are_written_within_the_shape_of_the_indices() {
