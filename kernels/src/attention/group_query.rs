@@ -237,6 +237,7 @@ pub fn counted(from: Tensor<1, Int>, length: usize) -> Tensor<2, Int> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::attempt::attempt;
     use crate::testing::{float, has, int, near, noise, same};
 
     const PLAIN: GroupQuery = GroupQuery {
@@ -325,6 +326,23 @@ mod tests {
         let (y, _, found) = group_query_attention(halves, &PLAIN);
         assert_eq!([y.dtype(), found.dtype()], [DType::F16, DType::F32]);
         same(found.narrow(2, 0, 2), past.into_data());
+    }
+
+    #[test]
+    fn positions_and_totals_are_within_the_cache() {
+        let run = |last, total| {
+            let inputs = inputs(&[9.0], Some(&[1.0, 2.0, 3.0]), last, total);
+            let y = attempt(|| group_query_attention(inputs, &PLAIN).0.into_data());
+            y.map(drop).map_err(|fault| fault.reason)
+        };
+        assert_eq!(run(3, 4), Ok(()));
+        for last in [-1, 4, i64::MIN, i64::MAX] {
+            assert_eq!(run(last, 4), Err(format!("expected a length from 0 to 3, found {last}")));
+        }
+        for total in [-1, 0, 5, i64::MIN, i64::MAX] {
+            let reason = "expected a total of at most 3 cached keys, or of 3 + 1 keys, found";
+            assert_eq!(run(3, total), Err(format!("{reason} {total}")));
+        }
     }
 
     #[test]

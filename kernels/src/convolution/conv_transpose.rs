@@ -7,6 +7,7 @@ use crate::{
     convolution::window::Window,
     ensure,
     fault::fail,
+    sizes::elements,
     spec::{convolution as spec, packed::Packed},
 };
 
@@ -41,6 +42,11 @@ macro_rules! doors {
             spec::bias(bias.as_ref().map(Tensor::dims), outputs, &weight.dims());
             let options = options(window, output_padding, groups);
             let sizes = output_sizes(x.dims(), window, output_padding);
+            let mut shape = [x.dims()[0]; $rank];
+            shape[1] = outputs;
+            // Before the end is cropped.
+            shape[2..].copy_from_slice(&output_sizes(x.dims(), window.pads(window.pads.map(|(begin, _)| (begin, 0))), output_padding));
+            elements(&shape, x.dtype().size());
             let y = call!($name(x, weight, bias; options, packed));
             shortened(Tensor::from_dispatch(y), sizes)
         }
@@ -77,7 +83,7 @@ pub fn fit_output<const S: usize>(
     output: [usize; S],
     odd: Odd,
 ) -> (Window<S>, [usize; S]) {
-    let natural = |axis: usize| spread(input[axis], &window, axis) + output_padding[axis];
+    let natural = |axis: usize| spread(input[axis], &window, axis).saturating_add(output_padding[axis]);
     let pads = core::array::from_fn(|axis| {
         let total = natural(axis).saturating_sub(output[axis]);
         match odd {
@@ -85,8 +91,9 @@ pub fn fit_output<const S: usize>(
             Odd::End => (total / 2, total.div_ceil(2)),
         }
     });
-    let output_padding =
-        core::array::from_fn(|axis| output_padding[axis] + output[axis].saturating_sub(natural(axis)));
+    let output_padding = core::array::from_fn(|axis| {
+        output_padding[axis].saturating_add(output[axis].saturating_sub(natural(axis)))
+    });
     (window.pads(pads), output_padding)
 }
 
@@ -98,7 +105,7 @@ fn options<const S: usize>(
 ) -> ConvTransposeOptions<S> {
     let longer = |axis: usize| {
         let (begin, end) = window.pads[axis];
-        (output_padding[axis] + begin).saturating_sub(end)
+        output_padding[axis].saturating_add(begin).saturating_sub(end)
     };
     ConvTransposeOptions::new(
         window.strides,
@@ -116,8 +123,8 @@ fn output_sizes<const D: usize, const S: usize>(
 ) -> [usize; S] {
     core::array::from_fn(|axis| {
         let (begin, end) = window.pads[axis];
-        let whole = spread(input[2 + axis], &window, axis) + output_padding[axis];
-        let padding = begin + end;
+        let whole = spread(input[2 + axis], &window, axis).saturating_add(output_padding[axis]);
+        let padding = begin.saturating_add(end);
         ensure!(padding <= whole, "expected a padding of at most {whole} elements, found {padding}");
         whole - padding
     })
@@ -183,6 +190,25 @@ mod tests {
         assert_eq!(run(float(TensorData::new(Vec::<f32>::new(), [1, 1, 0])), window, 3), refused);
         let fitted = attempt(|| fit_output(window, [0], [0], [4], Odd::End));
         assert_eq!(fitted.map_err(|fault| fault.reason).err(), refused.err());
+    }
+
+    #[test]
+    fn outputs_beyond_the_memory_limit_are_refused() {
+        let run = |size, stride, padding| {
+            let (x, weight) = (noise::<3>([1, 2, size], 1), noise::<3>([2, 4, 2], 2));
+            let window = Window::new([2]).strides([stride]).pads([(padding, padding)]);
+            let y =
+                attempt(|| conv_transpose1d(x, weight, None, window, [0], 1).into_data().shape().to_vec());
+            y.map_err(|fault| fault.reason)
+        };
+        assert_eq!(run(3, 3, 1), Ok(vec![1, 4, 6]));
+        for (stride, padding) in [(1 << 40, 0), (1 << 61, 1 << 60), (1 << 62, 0), (1 << 62, 1 << 61)] {
+            assert_eq!(run(1, stride, 0), Ok(vec![1, 4, 2]));
+            let reason = run(3, stride, padding).unwrap_err();
+            assert!(reason.contains("the memory limit is"), "{reason}");
+        }
+        let reason = format!("the output of 3 elements with a stride of {} is too large", 1u64 << 63);
+        assert_eq!(run(3, 1 << 63, 0), Err(reason));
     }
 
     #[test]

@@ -59,6 +59,7 @@ mod tests {
 
     use super::*;
     use crate::{
+        attempt::attempt,
         convolution::window::Window,
         pool::{StorageOrder, max_pool_with_indices},
         testing::{float, has_all, int, noise, same},
@@ -83,6 +84,16 @@ mod tests {
                 StorageOrder::RowMajor,
             );
             same(again, y.into_data());
+        }
+    }
+
+    #[test]
+    fn indices_are_those_of_the_output() {
+        for index in [-1, 8, i64::MIN, i64::MAX] {
+            let indices = int::<3>([[[1], [index]]]);
+            let y = attempt(|| max_unpool(noise([1, 2, 1], 1), indices, [1, 2, 4]).into_data());
+            let reason = format!("index {index} is out of bounds for axis 0 of size 8");
+            assert_eq!(y.map_err(|fault| fault.reason).err(), Some(reason));
         }
     }
 

@@ -4,6 +4,7 @@ use burn::tensor::{Int, Tensor, kind::Basic};
 
 use crate::shape::WithShape;
 use crate::{
+    attempt,
     index::gather::gather_elements,
     kind::AnyKind,
     shape::expand::to_shape,
@@ -49,6 +50,9 @@ pub fn space_to_depth<K: Basic>(x: Tensor<4, K>, block: usize, order: DepthOrder
 }
 
 /// ReverseSequence: reverses the first `lengths` elements along `time_axis` in each slice along `batch_axis`.
+///
+/// # Panics
+/// If a length is negative or exceeds the size of `time_axis`.
 pub fn reverse_sequence<const D: usize, K: AnyKind>(
     x: Tensor<D, K>,
     lengths: Tensor<1, Int>,
@@ -67,6 +71,7 @@ pub fn reverse_sequence<const D: usize, K: AnyKind>(
     let mut plane = per_time;
     plane[batch_axis] = dims[batch_axis];
 
+    let lengths = attempt::lengths(lengths, dims[time_axis]);
     let times = Tensor::arange(0..dims[time_axis] as i64, (&x.device(), lengths.dtype()));
     let times = to_shape(times.with_shape(per_time), plane);
     let lengths: Tensor<D, Int> = to_shape(lengths.with_shape(per_batch), plane);
@@ -114,6 +119,17 @@ mod tests {
         same(y, [[0i32, 1, 2, 3], [5, 4, 6, 7], [11, 10, 9, 8]]);
         let y = reverse_sequence(x, int([3i64, 2, 2, 1]), 1, 0);
         same(y, [[8i32, 5, 6, 3], [4, 1, 2, 7], [0, 9, 10, 11]]);
+    }
+
+    #[test]
+    fn lengths_are_those_of_the_axis() {
+        for length in [-1, 4, i64::MIN, i64::MAX] {
+            let x = int::<2>([[0i32, 1, 2], [4, 5, 6]]);
+            let y = attempt::attempt(|| reverse_sequence(x, int([2i64, length]), 0, 1).into_data());
+            let reason = format!("expected a length from 0 to 3, found {length}");
+            assert_eq!(y.map_err(|fault| fault.reason).err(), Some(reason));
+        }
+        same(reverse_sequence(int::<2>([[0i32, 1]]), int([0i64]), 0, 1), [[0i32, 1]]);
     }
 
     #[test]

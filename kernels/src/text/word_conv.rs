@@ -70,7 +70,7 @@ pub fn word_conv_embedding(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::device;
+    use crate::{attempt::attempt, testing::device};
 
     fn embedded(characters: &[[i32; 4]]) -> Vec<f32> {
         let device = &device();
@@ -105,5 +105,14 @@ mod tests {
         close(embedded(&[[1, 0, 0, 0]]), tanh(&[1.25, 1.25]));
         // Padding may be negative; a word that starts with it is empty.
         close(embedded(&[[1, 3, -1, -5], [0, 1, 1, 1]]), [tanh(&[1.5, 1.0]), vec![0.0, 0.0]].concat());
+    }
+
+    #[test]
+    fn codes_are_rows_of_the_table() {
+        for (characters, code) in [([1, 4, 0, 0], 4), ([1, -1, 2, 0], -1), ([i32::MAX, 1, 1, 1], i32::MAX)] {
+            let y = attempt(|| embedded(&[characters]));
+            let reason = format!("index {code} is out of bounds for axis 0 of size 4");
+            assert_eq!(y.map_err(|fault| fault.reason).err(), Some(reason));
+        }
     }
 }

@@ -4,9 +4,10 @@ use burn::tensor::{Int, Tensor, activation};
 
 use crate::shape::WithShape;
 use crate::{
+    attempt::nonnegative,
     index::gather::gather_elements,
     shape::{empty, reshape},
-    spec::{operand, shaped},
+    spec::{indices::Axis, operand, shaped},
     widen::widened,
 };
 
@@ -25,6 +26,9 @@ pub enum Reduction {
 ///
 /// Samples of the class `ignored`, which need not be a valid class, have weight 0. `O` is `T` without a reduction, otherwise
 /// 1.
+///
+/// # Panics
+/// If another class is not an index of axis 1, or shapes do not match.
 pub fn negative_log_likelihood<const D: usize, const T: usize, const O: usize>(
     x: Tensor<D>,
     target: Tensor<T, Int>,
@@ -83,6 +87,8 @@ fn losses(
         Some(left_out) => target.mask_fill(left_out, 0),
         None => target,
     };
+    // A negative class does not count from the end.
+    let target = nonnegative(target, Axis { number: 1, size: x.dims()[1] });
     let weight = weight.map(|weight| {
         let count = dims[0] * dims[1];
         let weights = gather_elements(weight, 0, reshape(target.clone(), [count]));
@@ -124,6 +130,7 @@ mod tests {
     use burn::tensor::{DType, TensorData};
 
     use super::*;
+    use crate::attempt::attempt;
     use crate::testing::{float, indices, int, near, noise, on_cpu, same};
 
     const REDUCTIONS: [Reduction; 2] = [Reduction::Sum, Reduction::Mean];
@@ -179,6 +186,26 @@ mod tests {
         let target = int::<1>([9i64, 1]);
         let loss: Tensor<1> = negative_log_likelihood(x, target, None, Some(9), Reduction::Mean);
         same(loss, [-3f32]);
+    }
+
+    #[test]
+    fn classes_are_indices() {
+        let run = |class: i64, ignored, weight: Option<Tensor<1>>| {
+            let target = int::<1>([1, class]);
+            let (loss, _) =
+                softmax_cross_entropy::<2, 1, 1>(noise([2, 3], 1), target, weight, ignored, Reduction::Mean);
+            loss.into_data()
+        };
+        for class in [-1, 3, i64::MIN, i64::MAX] {
+            let reason = format!("index {class} is out of bounds for axis 1 of size 3");
+            for weight in [None, Some(float::<1>([1f32, 2.0, 3.0]))] {
+                for ignored in [None, Some(0)] {
+                    let loss = attempt(|| run(class, ignored, weight.clone()));
+                    assert_eq!(loss.map_err(|fault| fault.reason).err().as_ref(), Some(&reason));
+                }
+                assert!(attempt(|| run(class, Some(class), weight.clone())).is_ok());
+            }
+        }
     }
 
     #[test]

@@ -199,6 +199,34 @@ mod tests {
     }
 
     #[test]
+    fn odd_counts_end_within_a_byte() {
+        let run = |dtype, shape: &'static [usize], file: &[u8]| {
+            let part = ByteRange { file: 0, start: 0, length: file.len(), gap: 0 };
+            let entry = Entry {
+                name: "w",
+                dtype,
+                shape,
+                parts: Box::leak(Box::new([part])),
+                encoding: Encoding::Raw,
+            };
+            numbers(&entry, memory(&[file]))
+        };
+        let codes = [0b11_10_01_00, 0b01_01_01_10];
+        let uint2 = |shape| run(ElementType::UInt2, shape, &codes);
+        assert_eq!(uint2(&[5]), Ok(TensorData::from([0u8, 1, 2, 3, 2])));
+        assert_eq!(uint2(&[7]), Ok(TensorData::from([0u8, 1, 2, 3, 2, 1, 1])));
+        let float4 = |shape, file: &[u8]| run(ElementType::Float4E2M1, shape, file);
+        assert_eq!(float4(&[3, 1], &[0x97, 0xF1]), Ok(TensorData::from([[6.0f32], [-0.5], [0.5]])));
+        assert_eq!(float4(&[1], &[0x9F]), Ok(TensorData::from([-6.0f32])));
+        for (shape, file) in [(&[3][..], &[0x97][..]), (&[3], &[0; 3]), (&[0], &[0]), (&[1], &[])] {
+            assert_eq!(float4(shape, file), Err(COUNT_DIFFERS));
+        }
+        for shape in [&[4][..], &[9], &[0]] {
+            assert_eq!(uint2(shape), Err(COUNT_DIFFERS));
+        }
+    }
+
+    #[test]
     fn varints_carry_the_bits_of_half_floats() {
         let decoded_floats = decoded(ElementType::Float16, Encoding::Varint, &[2], b"\x80\x78\x80\x80\x02");
         assert_eq!(decoded_floats.dtype(), DType::F16);

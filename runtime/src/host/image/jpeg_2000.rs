@@ -196,6 +196,8 @@ fn styles(codestream: &[u8], mut at: usize) -> impl Iterator<Item = Style> {
 
 #[cfg(test)]
 mod tests {
+    use onnx_embed_kernels::attempt::attempt;
+
     use super::*;
 
     /// Returns the headers of a picture of 100 by 50 pixels in tiles of 60 by 50; `headers` follow its sizes.
@@ -226,6 +228,37 @@ mod tests {
         let file = b"\0\0\0\x0CjP  \r\n\x87\n\0\0\0\x01free\0\0\0\0\0\0\0\x11.\0\0\0\x0Ajp2cab\0\0\0\0jp2cc";
         assert_eq!(codestreams(file), [b"ab".as_slice(), b"c"]);
         assert_eq!(codestreams(b"\xFF\x4F\xFF\x51"), [b"\xFF\x4F\xFF\x51"]);
+    }
+
+    #[test]
+    fn sizes_that_contradict_each_other_are_no_image() {
+        let cod = b"\xFF\x52\0\x0C\0\0\0\x01\0\x01\x04\x04\0\x01\xFF\x5C\0\x07\x40\x40\x48\x48\x50";
+        let begin = b"\xFF\x90\0\x0A\0\0\0\0\0\0\0\x01\xFF\x93";
+        let most = [u8::MAX; 4];
+        let decoded = |change: &dyn Fn(&mut Vec<u8>)| {
+            let mut file = codestream(&[cod, begin, &[0; 32], b"\xFF\xD9"]);
+            change(&mut file);
+            let image = attempt(|| decode(&file).map(|image| (image.width(), image.height())));
+            image.map_err(|fault| fault.reason)
+        };
+        // Offsets of 8 are the width, of 16 where the picture begins, of 24 the tiles, and of 32 where these begin.
+        for at in [8, 12, 24, 28] {
+            assert_eq!(decoded(&|file| file[at..at + 4].fill(0)), Ok(None), "{at}");
+        }
+        for at in [16, 20, 32, 36] {
+            assert_eq!(decoded(&|file| file[at..at + 4].copy_from_slice(&most)), Ok(None), "{at}");
+        }
+        // The number of components, their depth, and the distance of their samples.
+        for (at, value) in [(40, 0xFF), (41, 0), (41, 9), (43, 0), (44, 0)] {
+            assert_eq!(decoded(&|file| file[at] = value), Ok(None), "{at} {value}");
+        }
+        for (at, value) in [(8, most), (12, most), (24, 1u32.to_be_bytes())] {
+            let reason = decoded(&|file| {
+                file[8..16].copy_from_slice(&[most, most].concat());
+                file[at..at + 4].copy_from_slice(&value);
+            });
+            assert!(reason.is_err_and(|reason| reason.contains("the memory limit is")), "{at}");
+        }
     }
 
     #[test]

@@ -195,3 +195,60 @@ async fn single<K: Basic>(x: Tensor<2, K>, reader: impl Reader) -> Rows<f64> {
     let rows = Rows::<f32>::of(x, reader).await;
     Rows { values: rows.values.into_iter().map(f64::from).collect(), count: rows.count, width: rows.width }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use burn::tensor::Device;
+    use onnx_embed_kernels::attempt::attempt;
+
+    use super::super::trees::tests::file;
+    use super::*;
+    use crate::ElementType;
+    use crate::weights::WeightSource;
+
+    /// Loads a machine of three classes with three vectors of two features; `sizes` are the numbers of vectors of each class.
+    fn load(sizes: [i64; 3]) -> Result<SvmClassifier, String> {
+        let floats = |count: u8| (1..=count).flat_map(|at| f32::from(at).to_le_bytes()).collect();
+        let (bytes, table) = file(&[
+            ("vectors", ElementType::Float32, floats(6)),
+            ("coefficients", ElementType::Float32, floats(6)),
+            ("rho", ElementType::Float32, floats(3)),
+            ("sizes", ElementType::Int64, sizes.map(i64::to_le_bytes).concat()),
+        ]);
+        let machine = Machine {
+            kernel: Kernel::Rbf,
+            parameters: [0.5, 0.0, 3.0],
+            vectors: Some("vectors"),
+            coefficients: "coefficients",
+            rho: "rho",
+        };
+        let load = |weights: &Weights<'_>| {
+            let labels = Labels::Ints(vec![1, 2, 3]);
+            SvmClassifier::load(weights, machine, Some("sizes"), None, labels, Transform::None)
+        };
+        let made = table.load(WeightSource::Memory(&[&bytes]), &Device::flex(), load);
+        made.map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn numbers_of_vectors_of_another_file_fit_the_coefficients() {
+        let run = |sizes| {
+            let model = load(sizes)?;
+            let x = Tensor::<2>::ones([1, 2], &Device::flex());
+            attempt(|| model.forward(x).1.dims()).map_err(|fault| fault.reason)
+        };
+        for sizes in [[1, 1, 1], [0, 3, 0], [i64::MIN, 3, -1]] {
+            assert_eq!(run(sizes), Ok([1, 3]));
+        }
+        assert_eq!(run([1, 0, 0]), Err("expected 1 support vectors of 2 features, found 6 values".into()));
+        for sizes in [[1, 1, 2], [i64::MAX, 1, 1], [i64::MAX; 3]] {
+            let reason = run(sizes).unwrap_err();
+            assert!(
+                reason.ends_with("at least `classes - 1` coefficients for each support vector"),
+                "{reason}"
+            );
+        }
+    }
+}

@@ -207,4 +207,4 @@ fn classify<T: Number + Scalar>(
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

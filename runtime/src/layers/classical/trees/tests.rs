@@ -7,7 +7,7 @@ use burn::tensor::{Device, TensorData};
 const NOTHING: u64 = 0xcbf2_9ce4_8422_2325;
 
 /// Returns a file of consecutive lists, and its table.
-fn file(lists: &[(&'static str, ElementType, Vec<u8>)]) -> (Vec<u8>, &'static Table) {
+pub fn file(lists: &[(&'static str, ElementType, Vec<u8>)]) -> (Vec<u8>, &'static Table) {
     let mut bytes = Vec::new();
     let mut entry = |(name, dtype, list): &(&'static str, ElementType, Vec<u8>)| {
         let part = ByteRange { file: 0, start: bytes.len(), length: list.len(), gap: NOTHING };
