@@ -9,8 +9,9 @@ use crate::diagnostics::{Diagnostics, Problem, Topic};
 use crate::dim::Dim;
 use crate::dtype::{DType, ElementClass};
 use crate::elements::{Elements, Source};
-use crate::graph::{Block, Graph, Node, Value, Values};
+use crate::graph::{Block, Graph, Node, Value, ValueId, Values};
 use crate::names::Names;
+use crate::operands;
 use crate::types::{Known, Shape, TensorType, Type};
 use crate::weight::Weight;
 
@@ -24,6 +25,8 @@ pub struct Infer<'a> {
     diagnostics: &'a mut Diagnostics,
     /// Sources of the elements that were read to compute those of outputs.
     folded: RefCell<Vec<Source>>,
+    /// Whether the node is of the file, and must have the types of its version.
+    of_file: bool,
 }
 
 /// Maximum number of elements of known values. The files contain larger ones.
@@ -34,11 +37,17 @@ pub const LARGEST_KNOWN: usize = 4096;
 pub fn infer(graph: &mut Graph, names: &mut Names, diagnostics: &mut Diagnostics) {
     names.end_inputs();
     let body = std::mem::take(&mut graph.body);
-    infer_block(&body, &mut graph.values, names, diagnostics);
+    infer_block(&body, &mut graph.values, names, diagnostics, true);
     graph.body = body;
 }
 
-fn infer_block(block: &Block, values: &mut Values, names: &mut Names, diagnostics: &mut Diagnostics) {
+fn infer_block(
+    block: &Block,
+    values: &mut Values,
+    names: &mut Names,
+    diagnostics: &mut Diagnostics,
+    of_file: bool,
+) {
     for node in &block.nodes {
         let reads = node.reads();
         if reads.iter().any(|&id| values[id].ty.is_none()) {
@@ -47,8 +56,15 @@ fn infer_block(block: &Block, values: &mut Values, names: &mut Names, diagnostic
         }
         let guessed = reads.iter().any(|&id| values[id].guessed);
         let mut found = Diagnostics::default();
-        let mut cx = Infer { values, node, names, diagnostics: &mut found, folded: RefCell::default() };
+        let mut cx =
+            Infer { values, node, names, diagnostics: &mut found, folded: RefCell::default(), of_file };
         if let Err(problem) = node.operator.infer(&mut cx) {
+            found.push(problem.at(node.site(values)));
+        }
+        if of_file
+            && found.is_empty()
+            && let Err(problem) = check_types(node, values)
+        {
             found.push(problem.at(node.site(values)));
         }
         let inner = node.blocks.iter().flat_map(|(_, block)| &block.outputs);
@@ -63,10 +79,19 @@ fn infer_block(block: &Block, values: &mut Values, names: &mut Names, diagnostic
     }
 }
 
+/// Checks that the version of the operator supports the types of the node.
+fn check_types(node: &Node, values: &Values) -> Result<(), Problem> {
+    let ty = |id: &Option<ValueId>| id.and_then(|id| values[id].ty.as_ref());
+    let inputs: Vec<_> = node.inputs.iter().map(ty).collect();
+    let outputs: Vec<_> = node.outputs.iter().map(ty).collect();
+    operands::check(&node.kind, node.version, &inputs, &outputs)
+}
+
 /// Infers one node, whose inputs have types.
 pub fn node(node: &Node, values: &mut Values, names: &mut Names) -> Result<(), Problem> {
     let mut diagnostics = Diagnostics::default();
-    let mut cx = Infer { values, node, names, diagnostics: &mut diagnostics, folded: RefCell::default() };
+    let folded = RefCell::default();
+    let mut cx = Infer { values, node, names, diagnostics: &mut diagnostics, folded, of_file: false };
     node.operator.infer(&mut cx)?;
     if diagnostics.is_empty() { Ok(()) } else { Err(Problem::new("the types do not match")) }
 }

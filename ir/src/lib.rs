@@ -20,6 +20,7 @@ pub mod licenses;
 pub mod metadata;
 pub mod model;
 mod names;
+mod operands;
 mod operator;
 pub mod ops;
 pub mod options;

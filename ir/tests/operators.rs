@@ -71,6 +71,34 @@ fn inputs_and_outputs_are_those_of_the_standard() {
     assert!(compared > 690, "{compared}");
 }
 
+/// Types of operands of all versions of our operators, written by `operand_types.py`.
+const TYPES: &str = include_str!("../src/operands/types.txt");
+
+/// A version has the line of the last version that changed the types.
+#[test]
+fn the_types_of_operands_are_listed() {
+    let lines = TYPES.lines().filter_map(|line| {
+        let mut words = line.split(' ');
+        let (kind, version) = (words.next()?, words.next()?.parse::<i64>().ok()?);
+        let words: Vec<&str> = words.take_while(|word| *word != "|").collect();
+        let (inputs, outputs) = words.split_at(words.iter().position(|word| *word == ">")?);
+        Some((kind, version, (inputs.len(), outputs.len() - 1)))
+    });
+    let lines: Vec<_> = lines.collect();
+    let mut absent = Vec::new();
+    for Schema { row, version, words } in
+        schemas().into_iter().filter(|schema| schema.words != ["deprecated"])
+    {
+        let kind = row.kind();
+        let line = lines.iter().rfind(|(other, since, _)| *other == kind && *since <= version);
+        let count = |at: usize| words[at].trim_matches('-').len();
+        if line.is_none_or(|(.., counts)| *counts != (count(0), count(1))) {
+            absent.push(format!("{kind} version {version}"));
+        }
+    }
+    assert_eq!(absent, [""; 0], "run `python ui-tests/conformance/operand_types.py`");
+}
+
 #[test]
 fn attributes_are_those_of_the_version() {
     let all = schemas();

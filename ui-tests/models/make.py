@@ -390,6 +390,7 @@ def models_that_fail():
     save("no_input", "missing (float[n] x) => (float[n] y) { [add] y = Add (x, bias) }")
     save("types", "types (float[n] x, int64[n] k) => (float[n] y) { [add] y = Add (x, k) }")
     save("shapes", "shapes (float[2] x, float[3] k) => (float[2] y) { [add] y = Add (x, k) }")
+    save("operand_type", "operand (float[1, n] x, int32[2] s) => (float[a, n] y) { [grow] y = Expand (x, s) }")
     save("columns", "columns (float[batch, 8] x, float[7, 5] w) => (float[batch, 5] y) { [head] y = Gemm (x, w) }")
     save(
         "channels",

@@ -105,7 +105,7 @@ impl Infer<'_> {
             (value.parts, value.copy_of) = (None, None);
         }
         let mut problems = Diagnostics::default();
-        infer_block(block, self.values, self.names, &mut problems);
+        infer_block(block, self.values, self.names, &mut problems, self.of_file);
         let fact = |id: &ValueId| {
             let value = &self.values[*id];
             Some(Fact { ty: value.ty.clone()?, known: value.known.clone(), weight: value.weight.clone() })
