@@ -12,7 +12,7 @@ use crate::elements::{Elements, Source};
 use crate::graph::{Block, Graph, Node, Value, ValueId, Values};
 use crate::names::Names;
 use crate::operands;
-use crate::types::{Known, Shape, TensorType, Type};
+use crate::types::{Known, MAX_AXES, Shape, TensorType, Type};
 use crate::weight::Weight;
 
 pub use nested::{Fact, Inferred};
@@ -31,6 +31,14 @@ pub struct Infer<'a> {
 
 /// Maximum number of elements of known values. The files contain larger ones.
 pub const LARGEST_KNOWN: usize = 4096;
+
+/// Returns the rank of a result, or reports it if it is too large, before memory for its sizes is allocated.
+pub fn rank_of_result(rank: usize) -> Result<usize, Problem> {
+    if rank <= MAX_AXES {
+        return Ok(rank);
+    }
+    Err(Problem::new(format!("the result has {rank} axes, at most {MAX_AXES} are supported")))
+}
 
 /// Infers the whole graph and reports all problems. A value whose producer failed has no type, and nodes that depend on
 /// it are skipped.
@@ -219,19 +227,23 @@ impl Infer<'_> {
         self.output_type(output, Type::tensor(dtype, shape));
     }
 
-    /// Sets the type of an output. Reports a tensor that does not fit into any memory instead.
+    /// Sets the type of an output. Reports a tensor with too many axes, or that does not fit into any memory, instead.
     pub fn output_type(&mut self, output: usize, ty: Type) {
         let Some(id) = self.node.output(output) else {
             return;
         };
-        match &ty {
-            Type::Tensor(tensor) if !tensor.fits() => {
-                let message =
-                    format!("the result is {tensor}, which has negative sizes or does not fit in memory");
-                let problem = Problem::new(message);
-                self.diagnostics.push(problem.at(self.node.site(self.values)));
-            }
-            _ => self.values[id].ty = Some(ty),
+        let fits = match &ty {
+            Type::Tensor(tensor) => rank_of_result(tensor.rank()).and_then(|_| match tensor.fits() {
+                true => Ok(()),
+                false => Err(Problem::new(format!(
+                    "the result is {tensor}, which has negative sizes or does not fit in memory"
+                ))),
+            }),
+            _ => Ok(()),
+        };
+        match fits {
+            Ok(()) => self.values[id].ty = Some(ty),
+            Err(problem) => self.diagnostics.push(problem.at(self.node.site(self.values))),
         }
     }
 

@@ -6,8 +6,8 @@ use std::fmt;
 use crate::diagnostics::{Problem, Topic, counted};
 use crate::dim::Dim;
 use crate::dtype::DType;
-use crate::infer::Infer;
-use crate::types::{MAX_AXES, TensorType};
+use crate::infer::{Infer, rank_of_result};
+use crate::types::TensorType;
 
 /// Owner, number and name of things: `the weight`, 7, `rows`.
 pub type Count<'a> = (&'a str, &'a Dim, &'a str);
@@ -116,11 +116,7 @@ pub fn wrong_length(list: &str, found: usize, expected: impl fmt::Display) -> Pr
 
 /// Returns the rank of a result whose sizes are the elements of an input.
 pub fn rank(cx: &Infer<'_>, sizes: usize) -> Result<usize, Problem> {
-    let rank = cx.tensor_of_rank(sizes, 1)?.count().ok_or_else(unknown_rank)?;
-    if rank > MAX_AXES {
-        return Err(Problem::new(format!("the result has {rank} axes, at most {MAX_AXES} are supported")));
-    }
-    Ok(rank)
+    rank_of_result(cx.tensor_of_rank(sizes, 1)?.count().ok_or_else(unknown_rank)?)
 }
 
 /// Returns the problem of a result whose rank is known only at run time.
@@ -163,6 +159,7 @@ mod tests {
 
     use super::*;
     use crate::dtype::DType;
+    use crate::testing::problems;
 
     #[track_caller]
     fn check(result: Result<(), Problem>, expected: Expect) {
@@ -202,6 +199,26 @@ mod tests {
         check(
             broadcasts("the bias", &tensor, &to[1..]),
             expect!["the bias is float32[1, 3], expected a shape that broadcasts to [3]"],
+        );
+    }
+
+    #[test]
+    fn results_have_few_axes() {
+        problems(
+            &[
+                "(float[2] x, int64[2147483648] a) => (float[n] y) { y = Unsqueeze (x, a) }",
+                "(float[2] x, int64[2147483648] a) => (float[n] y) { y = Slice (x, a, a) }",
+                "(float[1, 2, 3] x, int64[2147483648] a) => (float[n] y) { y = Col2Im (x, a, a) }",
+                "(float[2] x, int64[2147483648] a) => (float[n] y) { y = Reshape (x, a) }",
+                "(float[2] x, int64[1000] a) => (float[n] y) { z = Unsqueeze (x, a) y = Unsqueeze (z, a) }",
+            ],
+            expect![[r#"
+                the result has 2147483649 axes, at most 1024 are supported
+                the number of sliced axes is 2147483648, expected at most 1
+                the result has 2147483648 axes, at most 1024 are supported
+                the result has 2147483648 axes, at most 1024 are supported
+                the result has 2001 axes, at most 1024 are supported
+            "#]],
         );
     }
 }

@@ -8,7 +8,7 @@ use crate::diagnostics::{Problem, Topic};
 use crate::dim::Dim;
 use crate::dtype::ElementClass;
 use crate::emit::Emit;
-use crate::infer::Infer;
+use crate::infer::{Infer, rank_of_result};
 use crate::ops::{Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 
@@ -31,7 +31,7 @@ impl Operator for Col2Im {
             [Some(axes), other] | [None, other @ Some(axes)]
                 if axes > 0 && other.is_none_or(|other| other == axes) =>
             {
-                axes
+                rank_of_result(axes)?
             }
             [None, None] => {
                 return Err(Problem::new("the rank of the image is unknown at compile time")

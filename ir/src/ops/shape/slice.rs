@@ -247,6 +247,9 @@ fn bounds(
             .help("export the model with a constant number of `starts`")
             .about(Topic::Shape)
     })?;
+    if count > rank {
+        return Err(Problem::expected("the number of sliced axes", count, format_args!("at most {rank}")));
+    }
     if known.iter().flatten().any(|list| list.len() != count) {
         return Err(Problem::new("`starts`, `ends`, `axes` and `steps` have different lengths"));
     }

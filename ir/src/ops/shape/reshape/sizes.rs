@@ -3,7 +3,7 @@
 use super::split_at;
 use crate::diagnostics::{Problem, Topic, counted};
 use crate::dim::Dim;
-use crate::infer::Infer;
+use crate::infer::{Infer, rank_of_result};
 use crate::ops::axes::axis;
 use crate::ops::sizes;
 use crate::types::{Shape, TensorType};
@@ -154,7 +154,7 @@ pub(super) fn unsqueeze(cx: &mut Infer<'_>, x: &TensorType, axes: Option<&[i64]>
         (Some(axes), _) => axes.to_vec(),
         (None, Some(axes)) => axes,
         (None, None) => {
-            let rank = x.rank().saturating_add(count_axes(cx)?);
+            let rank = rank_of_result(x.rank().saturating_add(count_axes(cx)?))?;
             return Ok((0..rank).map(|at| cx.fresh(&format!("unsqueeze_{at}"))).collect());
         }
     };
