@@ -110,9 +110,14 @@ impl<'a> Attributes<'a> {
         Ok(self.int(name)?.unwrap_or(default))
     }
 
-    /// Reads an integer as a flag.
+    /// Reads a flag. Other integers are refused: ONNX Runtime takes them for true in Gemm, and for false in reductions.
     pub fn flag(&self, name: &str, default: bool) -> Result<bool, Problem> {
-        Ok(self.int(name)?.map_or(default, |value| value != 0))
+        match self.int(name)? {
+            None => Ok(default),
+            Some(0) => Ok(false),
+            Some(1) => Ok(true),
+            Some(value) => Err(Problem::expected(format_args!("`{name}`"), value, "0 or 1")),
+        }
     }
 
     pub fn float(&self, name: &str) -> Result<Option<f32>, Problem> {
@@ -317,7 +322,7 @@ fn wrong_type(name: &str, attribute: &AttributeProto, expected: AttributeType) -
 mod tests {
     use expect_test::expect;
 
-    use crate::testing::check;
+    use crate::testing::{check, problems};
 
     #[test]
     fn an_attribute_is_given_once() {
@@ -331,6 +336,22 @@ mod tests {
                     help: the file is inconsistent; export the model again
 
                   model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn a_flag_is_0_or_1() {
+        problems(
+            &[
+                "(float[2, 2] x) => (float[2, 2] y) { y = Gemm <transB = 1> (x, x) }",
+                "(float[2, 2] x) => (float[2, 2] y) { y = Gemm <transB = 2> (x, x) }",
+                "(float[2, 2] x) => (float[2, 1] y) { y = ArgMax <keepdims = -9223372036854775808> (x) }",
+            ],
+            expect![[r#"
+                fine
+                `transB` is 2, expected 0 or 1
+                `keepdims` is -9223372036854775808, expected 0 or 1
+            "#]],
         );
     }
 
