@@ -39,7 +39,7 @@ impl Reader<'_> {
 
     /// Records the declaration of a constant that the main graph lists as an input.
     pub(super) fn constant_declaration(&mut self, info: &ValueInfoProto, scope: &Scope<'_>) {
-        self.declaration(info, ("initializer", Compared::Shape), scope);
+        self.declaration(info, ("initializer", Compared::Constant), scope);
     }
 
     fn declaration(&mut self, info: &ValueInfoProto, (what, compared): (&str, Compared), scope: &Scope<'_>) {
@@ -59,6 +59,8 @@ impl Reader<'_> {
 /// The part of a shape that is compared with the declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Compared {
+    /// The shape of a constant, which depends on no options and no branches.
+    Constant,
     Shape,
     Rank,
     /// Sizes, if the ranks are equal: CatBoost declares outputs of rank 2 as vectors.
@@ -128,7 +130,11 @@ fn shapes_agree(declared: &TensorType, found: &types::TensorType, compared: Comp
             _ => true,
         };
         let is_one = declared.dim.iter().all(|dim| may_be_one(&dim.value));
-        return compared == Compared::Sizes || is_one && found.count() == Some(1);
+        return match compared {
+            Compared::Constant => false,
+            Compared::Sizes => true,
+            _ => is_one && found.count() == Some(1),
+        };
     }
     let mut sizes = declared.dim.iter().zip(&found.shape);
     sizes.all(|(declared, found)| match (&declared.value, found.number()) {
@@ -189,6 +195,7 @@ mod tests {
                 "(float[2] x) => (float[2] y) <int64[2] z> { z = Relu (x) y = Neg (z) }",
                 "(float[2] x, float[3] w) => (float[2] y) <float[2] w = {1, 2}> { y = Add (x, w) }",
                 "(float[2] x, double[2] w) => (float[2] y) <float[2] w = {1, 2}> { y = Add (x, w) }",
+                "(float[2] x, float w) => (float[2] y) <float[1] w = {1}> { y = Add (x, w) }",
                 "(float[2] x, bool c) => (float[2] y) { y = If (c) <
                     then_branch = t () => (float[2, 2] p) { p = Neg (x) },
                     else_branch = e () => (double[2] q) { q = Exp (x) }> }",
@@ -203,6 +210,7 @@ mod tests {
                 value `z` is declared as int64[2], but has type float32[2]
                 initializer `w` is declared as float32[3], but has type float32[2]
                 initializer `w` is declared as float64[2], but has type float32[2]
+                initializer `w` is declared as float32, but has type float32[1]
                 output `q` is declared as float64[2], but has type float32[2]
             "#]],
         );
