@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::merge;
+use super::{has_outputs, merge};
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dtype::DType;
@@ -22,7 +22,7 @@ const THEN: &str = "then_branch";
 const ELSE: &str = "else_branch";
 
 pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    a.graph(THEN)?;
+    has_outputs(a, THEN, 0)?;
     a.graph(ELSE)?;
     Ok(Rc::new(If))
 }

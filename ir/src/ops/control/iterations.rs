@@ -306,7 +306,7 @@ mod tests {
                 r#"(int64 count, float[2] x) => (float[2] y) { t = Constant <value = bool {1}> () y = Loop (count, t, x) <body = inner (int64 i, bool c, float[2] s) => (bool d, float[3] r) { d = Identity (c) r = MatMul (s, s) q = MatMul (r, x) u = Expand (x, i) }> }"#,
             ],
             expect![[r#"
-                the numbers of inputs and outputs of the body are 2 and 1, which do not match 3 and 1 of the node
+                the node has 1 output, expected at most 0 for the outputs of `body`
                 loop state variable 0 is float32[2] or float32, expected a rank that is known at compile time
             "#]],
         );

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::iterations::{LoopCode, settle};
-use super::{counter, merge};
+use super::{counter, has_outputs, merge};
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -31,6 +31,7 @@ const BODY: &str = "body";
 const ENDLESS: i64 = 1 << 31;
 
 pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    has_outputs(a, BODY, 1)?;
     let inputs = a.graph(BODY)?.map_or(&[][..], |body| &body.input);
     let has_axis = |at: usize| inputs.get(at).is_some_and(|input| rank(input) == Some(1));
     Ok(Rc::new(Loop { has_counter_axis: has_axis(0), has_condition_axis: has_axis(1) }))

@@ -2,13 +2,14 @@
 
 mod batch;
 mod distances;
+mod lists;
 
 use std::rc::Rc;
 
 use proc_macro2::Literal;
 
 use super::iterations::{LoopCode, settle, stack};
-use super::merge;
+use super::{has_outputs, merge};
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
@@ -37,19 +38,21 @@ attributes!(struct Scan { slices, inputs, outputs, flow });
 const BODY: &str = "body";
 
 pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    a.graph(BODY)?;
+    has_outputs(a, BODY, 0)?;
+    let results = a.graph(BODY)?.map_or(0, |body| body.output.len());
     let slices = a.positive("num_scan_inputs")?;
     if slices > a.inputs() {
         return Err(Problem::expected("`num_scan_inputs`", slices, format_args!("at most {}", a.inputs())));
     }
-    let list = |name: &str| a.ints(name).map(Option::unwrap_or_default);
     let batched = a.version() < 9;
+    let list = |name: &str, expected: usize| lists::read(a, name, expected);
     let (inputs, outputs) = if batched {
-        ([vec![], list("directions")?], [vec![], vec![]])
+        ([vec![], list("directions", slices)?], [vec![], vec![]])
     } else {
+        let outputs = results.saturating_sub(a.inputs() - slices);
         (
-            [list("scan_input_axes")?, list("scan_input_directions")?],
-            [list("scan_output_axes")?, list("scan_output_directions")?],
+            [list("scan_input_axes", slices)?, list("scan_input_directions", slices)?],
+            [list("scan_output_axes", outputs)?, list("scan_output_directions", outputs)?],
         )
     };
     let flow = Iterations {
