@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release -p onnx-embed-kernels --example speed`
 
+#![allow(clippy::disallowed_methods, reason = "Burn's methods are measured")]
+
 use std::time::Instant;
 
 use burn::tensor::{Device, Distribution, Tensor, activation, module, ops::ConvOptions};

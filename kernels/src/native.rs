@@ -157,19 +157,19 @@ fn permutation_and_flips_take_any_kind() {
 }
 
 #[test]
-fn einsum_knows_diagonals_ellipses_and_implicit_outputs() {
-    let x = || float::<3>([[[1f32, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]]]);
-    let y = Tensor::<2>::einsum("...ii->...i", [x().into()]);
-    same(y, [[1f32, 4.0], [5.0, 8.0]]);
-    let y = Tensor::<3>::einsum("bij, bjk -> bik", [x().into(), x().into()]);
-    same(y, [[[7f32, 10.0], [15.0, 22.0]], [[67.0, 78.0], [91.0, 106.0]]]);
-    let m = || float::<2>([[1f32, 2.0], [3.0, 4.0]]);
-    let y = Tensor::<2>::einsum("ba", [m().into()]);
-    same(y, [[1f32, 3.0], [2.0, 4.0]]);
-    let y = Tensor::<1>::einsum("i,i", [float::<1>([1f32, 2.0]).into(), float::<1>([3f32, 4.0]).into()]);
-    same(y, [11f32]);
-    let y = Tensor::<1, Int>::einsum("ij->i", [int::<2>([[1i64, 2], [3, 4]]).into()]);
+fn einsum_of_integers_knows_diagonals_ellipses_and_implicit_outputs() {
+    let x = || int::<3>([[[1i64, 2], [3, 4]], [[5, 6], [7, 8]]]);
+    let y = Tensor::<2, Int>::einsum("...ii->...i", [x().into()]);
+    same(y, [[1i64, 4], [5, 8]]);
+    let y = Tensor::<3, Int>::einsum("bij, bjk -> bik", [x().into(), x().into()]);
+    same(y, [[[7i64, 10], [15, 22]], [[67, 78], [91, 106]]]);
+    let m = || int::<2>([[1i64, 2], [3, 4]]);
+    let y = Tensor::<2, Int>::einsum("ba", [m().into()]);
+    same(y, [[1i64, 3], [2, 4]]);
+    let y = Tensor::<1, Int>::einsum("i,i", [int::<1>([1i64, 2]).into(), int::<1>([3i64, 4]).into()]);
+    same(y, [11i64]);
+    let y = Tensor::<1, Int>::einsum("ij->i", [m().into()]);
     same(y, [3i64, 7]);
-    let y = Tensor::<1>::einsum("->", [float::<1>([5f32]).into()]);
-    same(y, [5f32]);
+    let y = Tensor::<1, Int>::einsum("->", [int::<1>([5i64]).into()]);
+    same(y, [5i64]);
 }

@@ -8,7 +8,9 @@ use num_traits::Float as _;
 use crate::shape::WithShape;
 use crate::{
     attention::split_heads,
+    elementwise::elementary::exp,
     ensure,
+    product::matmul::product,
     shape::empty,
     spec::{divisible, equal_axes, operand, shaped},
     widen::widened,
@@ -107,7 +109,7 @@ pub fn linear_attention(
         // Queries that share a state are adjacent.
         .with_shape([batch, key_heads, query_heads / key_heads, length, key_size]);
     let (key, value) = (split_heads(key, key_heads), split_heads(value, key_heads));
-    let decay = decay.map(|decay| split_heads(widened(decay), key_heads).exp());
+    let decay = decay.map(|decay| exp(split_heads(widened(decay), key_heads)));
     let beta = beta.map(|beta| {
         let heads = beta.dims()[2];
         split_heads(widened(beta), heads)
@@ -120,12 +122,12 @@ pub fn linear_attention(
             state = state.mul(row(decay, at).swap_dims(2, 3));
         }
         if let Some(beta) = &beta {
-            let recalled = key.clone().matmul(state.clone());
+            let recalled = product(key.clone(), state.clone());
             value = value.sub(recalled).mul(row(beta, at));
         }
         state = state.add(key.swap_dims(2, 3).mul(value));
         let query = query.clone().narrow(3, at, 1).squeeze_dim::<4>(3);
-        results.push(query.matmul(state.clone()).with_shape([batch, 1, query_heads * value_size]));
+        results.push(product(query, state.clone()).with_shape([batch, 1, query_heads * value_size]));
     }
     (Tensor::cat(results, 1).cast(narrow), state.cast(kept))
 }

@@ -56,6 +56,10 @@ pub fn power<B: Backend>(base: FloatTensor<B>, exponent: FloatTensor<B>) -> Floa
     B::float_powf(base, exponent)
 }
 
+pub fn power_by<B: Backend>(x: FloatTensor<B>, exponent: f64) -> FloatTensor<B> {
+    B::float_powf_scalar(x, exponent.into())
+}
+
 pub fn sum<B: Backend>(x: FloatTensor<B>, axis: usize, mean: bool) -> FloatTensor<B> {
     if mean { B::float_mean_dim(x, axis) } else { B::float_sum_dim(x, axis) }
 }

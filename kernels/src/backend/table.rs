@@ -26,6 +26,8 @@ macro_rules! operations {
         function(x: Float; function: Function) -> Float, flex[in_software::function];
         /// Powers of tensors of one dtype that broadcast.
         power(base: Float, exponent: Float) -> Float, flex[in_software::power];
+        /// Powers with an exponent for all elements.
+        power_by(x: Float; exponent: f64) -> Float, flex[in_software::power_by];
         /// The sum along an axis, or the mean.
         sum(x: Float; axis: usize, mean: bool) -> Float, flex[sum::sum];
         /// The greater or the lesser elements of tensors of one shape, NaN where either is.

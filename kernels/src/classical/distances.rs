@@ -5,6 +5,7 @@ use burn::tensor::Tensor;
 
 use crate::{
     backend::{Outcome, call},
+    reduce::sum::sum_dim,
     shape::WithShape,
     sizes::elements,
     spec::{equal_axes, equal_shapes, operand},
@@ -53,7 +54,7 @@ fn distances(a: Tensor<2>, b: Tensor<2>, divisors: Option<Tensor<2>>) -> Tensor<
                 Some(divisors) => squares / divisors.clone(),
                 None => squares,
             };
-            squares.sum_dim(2).with_shape([count, others])
+            sum_dim(squares, 2).with_shape([count, others])
         })
         .collect();
     Tensor::cat(parts, 0)

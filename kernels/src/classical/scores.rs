@@ -1,11 +1,16 @@
 //! Post-transforms of the scores of classical models.
 
 use alloc::{vec, vec::Vec};
-use burn::tensor::{Tensor, TensorData, activation};
+use burn::tensor::{Tensor, TensorData};
 #[cfg(not(feature = "std"))]
 use num_traits::Float as _;
 
-use crate::observe::waits;
+use crate::{
+    elementwise::elementary::{exp, log, sigmoid},
+    normalize::softmax,
+    observe::waits,
+    reduce::sum::sum_dim,
+};
 
 /// Post-transform of ONNX-ML, applied to the scores of one row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,8 +69,8 @@ pub fn transform(x: Tensor<2>, by: Transform) -> Tensor<2> {
     match by {
         _ if x.shape().num_elements() == 0 => x,
         Transform::None => x,
-        Transform::Softmax => activation::softmax(x, 1),
-        Transform::Logistic => activation::sigmoid(x),
+        Transform::Softmax => softmax::softmax(x, 1),
+        Transform::Logistic => sigmoid(x),
         Transform::SoftmaxZero if waits(&x.device()) => softmax_but_zeros(x),
         Transform::Probit if waits(&x.device()) => quantile(x),
         Transform::SoftmaxZero | Transform::Probit => {
@@ -94,7 +99,7 @@ pub fn pairs(x: Tensor<2>, by: Transform) -> Tensor<2> {
 /// [`Transform::pair`] for columns.
 fn pair(score: Tensor<2>, other: Tensor<2>, by: Transform) -> Tensor<2> {
     let columns = match by {
-        Transform::Logistic => vec![activation::sigmoid(score.clone().neg()), activation::sigmoid(score)],
+        Transform::Logistic => vec![sigmoid(score.clone().neg()), sigmoid(score)],
         Transform::Probit => vec![quantile(score.clone()), score.zeros_like()],
         _ => vec![other, score],
     };
@@ -104,9 +109,9 @@ fn pair(score: Tensor<2>, other: Tensor<2>, by: Transform) -> Tensor<2> {
 fn softmax_but_zeros(x: Tensor<2>) -> Tensor<2> {
     let highest = x.clone().max_dim(1);
     let zeros = x.clone().abs().lower_equal_elem(ZERO);
-    let small = x.clone().mul(highest.clone().neg().exp());
-    let counted = x.sub(highest).exp().mask_fill(zeros.clone(), 0.0);
-    let sum = counted.clone().sum_dim(1);
+    let small = x.clone().mul(exp(highest.clone().neg()));
+    let counted = exp(x.sub(highest)).mask_fill(zeros.clone(), 0.0);
+    let sum = sum_dim(counted.clone(), 1);
     counted.mask_where(zeros, small).div(sum)
 }
 
@@ -114,7 +119,7 @@ fn softmax_but_zeros(x: Tensor<2>) -> Tensor<2> {
 fn quantile(score: Tensor<2>) -> Tensor<2> {
     let x = score.mul_scalar(2.0).sub_scalar(1.0);
     let below = x.clone().neg().add_scalar(1.0);
-    let log = below.mul(x.clone().add_scalar(1.0)).log();
+    let log = log(below.mul(x.clone().add_scalar(1.0)));
     let half = log.clone().mul_scalar(0.5);
     let half = half.add_scalar(2.0 / (core::f32::consts::PI * SHAPE));
     let root = half.clone().mul(half.clone());

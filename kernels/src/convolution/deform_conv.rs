@@ -8,6 +8,7 @@ use crate::{
     convolution::window::Window,
     ensure,
     image::sample::{combine_axes, linear, read},
+    product::matmul::product,
     shape::reshape,
     sizes::elements,
     spec::{self, operand, shaped},
@@ -66,7 +67,7 @@ pub fn deform_conv<const D: usize, const S: usize>(
     let summed = channels / groups * reads;
     let columns = columns.with_shape([batch, groups, summed, pixels]);
     let weight = widened(weight).with_shape([1, groups, outputs / groups, summed]);
-    let y = weight.matmul(columns).with_shape(shape);
+    let y = product(weight, columns).with_shape(shape);
     with_bias(y, bias.map(widened)).cast(dtype)
 }
 

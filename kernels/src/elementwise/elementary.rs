@@ -61,6 +61,12 @@ pub(crate) fn power<const D: usize>(base: Tensor<D>, exponent: Tensor<D>) -> Ten
     Tensor::from_dispatch(call!(power(base, exponent)))
 }
 
+/// Returns the powers with an exponent for all elements.
+#[inline(never)]
+pub fn power_by<const D: usize>(x: Tensor<D>, exponent: f64) -> Tensor<D> {
+    Tensor::from_dispatch(call!(power_by(x; exponent)))
+}
+
 pub fn tanh<const D: usize>(x: Tensor<D>) -> Tensor<D> {
     finish(x, None, Activation::Tanh)
 }

@@ -36,6 +36,16 @@ pub fn function(x: FlexTensor, function: Function) -> FlexTensor {
     primitives::function::<Flex>(x, function)
 }
 
+pub fn power_by(x: FlexTensor, exponent: f64) -> FlexTensor {
+    // Burn multiplies or divides for these.
+    let is_exact = [0.0, 1.0, 2.0, -1.0, -2.0].contains(&exponent);
+    if is_on() && !is_exact {
+        #[cfg(feature = "deterministic")]
+        return all::power_by(x, exponent);
+    }
+    primitives::power_by::<Flex>(x, exponent)
+}
+
 pub fn power(base: FlexTensor, exponent: FlexTensor) -> FlexTensor {
     if is_on() {
         #[cfg(feature = "deterministic")]

@@ -4,6 +4,7 @@ use burn::tensor::{DType, Tensor};
 
 use crate::backend::call;
 use crate::product::epilogue::Activation;
+use crate::reduce::sum::mean_dim;
 use crate::shape::WithShape;
 use crate::shape::reshape;
 use crate::spec::{equal_shapes, operand, shaped};
@@ -119,8 +120,8 @@ pub fn batch_norm_train<const D: usize>(
         .with_shape([dims[0], dims[1], rest])
         .swap_dims(0, 1)
         .with_shape([dims[1], dims[0] * rest]);
-    let batch_mean = channels.clone().mean_dim(1);
-    let batch_variance = (channels - batch_mean.clone()).square().mean_dim(1);
+    let batch_mean = mean_dim(channels.clone(), 1);
+    let batch_variance = mean_dim((channels - batch_mean.clone()).square(), 1);
     let [batch_mean, batch_variance] =
         [batch_mean, batch_variance].map(|statistic| statistic.with_shape([dims[1]]));
     let mix = |running: Tensor<1>, batch: &Tensor<1>| {

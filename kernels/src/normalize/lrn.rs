@@ -5,6 +5,7 @@ use burn::tensor::{Tensor, ops::PadMode};
 pub use crate::spec::normalize::Lrn;
 use crate::{
     backend::{Outcome, call},
+    elementwise::elementary::power_by,
     widen::widened,
 };
 
@@ -31,7 +32,7 @@ pub fn lrn<const D: usize>(x: Tensor<D>, size: usize, alpha: f32, beta: f32, bia
         .reduce(|sum, neighbor| sum + neighbor)
         .expect("a neighborhood has elements");
     let base = squares.mul_scalar(alpha / size as f32).add_scalar(bias);
-    (x / base.powf_scalar(beta)).cast(dtype)
+    (x / power_by(base, f64::from(beta))).cast(dtype)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use burn::tensor::Tensor;
 
+use crate::elementwise::elementary::power_by;
 use crate::reduce::sum::{mean_dim, sum_dim};
 use crate::widen::widened;
 
@@ -21,7 +22,7 @@ pub fn lp_normalize<const D: usize>(x: Tensor<D>, axis: usize, p: u32) -> Tensor
     let norm = match p {
         1 => sum_dim(x.clone().abs(), axis),
         2 => sum_dim(x.clone().square(), axis).sqrt(),
-        _ => x.clone().abs().powf_scalar(p).sum_dim(axis).powf_scalar(1.0 / f64::from(p)),
+        _ => power_by(sum_dim(power_by(x.clone().abs(), f64::from(p)), axis), 1.0 / f64::from(p)),
     };
     let zero = norm.clone().equal_scalar(0.0);
     (x / norm.mask_fill(zero, 1.0)).cast(dtype)

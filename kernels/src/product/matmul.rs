@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 use burn::tensor::{
-    DType, FloatDType, Int, IntDType, Tensor,
+    DType, Float, FloatDType, Int, IntDType, Tensor,
     kind::{Basic, Numeric},
     module,
 };
@@ -49,6 +49,7 @@ pub fn product<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
         // Flex reads and writes out of bounds of empty batches.
         broadcast_product(a, b)
     } else if D == 1 || is_quantized(&a) || is_quantized(&b) {
+        #[expect(clippy::disallowed_methods, reason = "there are no kernels for quantized matrices")]
         a.matmul(b)
     } else {
         Tensor::from_dispatch(call!(matmul(a, b)))
@@ -181,7 +182,7 @@ fn scaled(x: Tensor<2>, factor: f64) -> Tensor<2> {
     if factor == 1.0 { x } else { x.mul_scalar(factor) }
 }
 
-fn broadcast_product<const A: usize, const B: usize, const O: usize, K: Numeric>(
+fn broadcast_product<const A: usize, const B: usize, const O: usize, K: Factors>(
     a: Tensor<A, K>,
     b: Tensor<B, K>,
 ) -> Tensor<O, K> {
@@ -205,13 +206,32 @@ fn broadcast_product<const A: usize, const B: usize, const O: usize, K: Numeric>
     if right_count == 1 {
         let a: Tensor<2, K> = flat_matrix(a, [left_count * rows, inner]);
         let b = flat_matrix(b, [inner, columns]);
-        return a.matmul(b).with_shape(shape);
+        return K::times(a, b).with_shape(shape);
     }
     if A == 1 {
         let b = reshape(b, [right_count, inner, columns]);
-        return reshape(a, [1, 1, inner]).matmul(b).with_shape(shape);
+        return K::times(reshape(a, [1, 1, inner]), b).with_shape(shape);
     }
-    lift::<A, O, K>(a).matmul(lift(b))
+    K::times(lift::<A, O, K>(a), lift(b))
+}
+
+/// Kinds of elements of matrix products.
+trait Factors: Numeric {
+    /// The product of tensors of one rank, none empty.
+    fn times<const D: usize>(a: Tensor<D, Self>, b: Tensor<D, Self>) -> Tensor<D, Self>;
+}
+
+impl Factors for Float {
+    fn times<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> Tensor<D> {
+        product(a, b)
+    }
+}
+
+impl Factors for Int {
+    fn times<const D: usize>(a: Tensor<D, Int>, b: Tensor<D, Int>) -> Tensor<D, Int> {
+        #[expect(clippy::disallowed_methods, reason = "integers are exact")]
+        a.matmul(b)
+    }
 }
 
 /// Flattens `x` to one matrix, without a copy if it is one, even permuted.

@@ -3,7 +3,7 @@
 use burn::tensor::{Tensor, activation};
 
 use super::Activation;
-use crate::elementwise::elementary::{sigmoid, tanh};
+use crate::elementwise::elementary::{exp, log1p, sigmoid, tanh};
 
 impl Activation {
     pub(super) fn apply<const D: usize>(self, x: Tensor<D>) -> Tensor<D> {
@@ -17,7 +17,7 @@ impl Activation {
             Self::Sigmoid => sigmoid(x),
             // The exponent is at most 0, so nothing overflows.
             Self::Softplus => {
-                let tail = x.clone().abs().neg().exp().log1p();
+                let tail = log1p(exp(x.clone().abs().neg()));
                 activation::relu(x) + tail
             }
             Self::Softsign => x.clone() / x.abs().add_scalar(1.0),

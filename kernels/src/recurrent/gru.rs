@@ -6,6 +6,7 @@ use super::{
     Cell, Gru, Operands, State, Weights,
     sequence::{Pass, Separate, Sequence, clipped, part},
 };
+use crate::product::matmul::product;
 
 /// Computes the outputs of `[times, batch, input]` at all times, `[times, directions, batch, hidden]`, and
 /// the last one, `[directions, batch, hidden]`.
@@ -38,7 +39,7 @@ impl Gru {
         let input_gates = input.clone().narrow(1, 0, 2 * width);
         let input_candidate = part(&input, 2, 3);
         let (both, linear) = if self.linear_before_reset {
-            let recurrent = hidden.clone().matmul(pass.recurrent.clone());
+            let recurrent = product(hidden.clone(), pass.recurrent.clone());
             let both = open(input_gates + recurrent.clone().narrow(1, 0, 2 * width));
             let recurrent = part(&recurrent, 2, 3);
             let recurrent = match &pass.bias {
@@ -49,9 +50,9 @@ impl Gru {
             (both, reset * recurrent)
         } else {
             let gate_weights = pass.recurrent.clone().narrow(1, 0, 2 * width);
-            let both = open(input_gates + hidden.clone().matmul(gate_weights));
+            let both = open(input_gates + product(hidden.clone(), gate_weights));
             let reset = part(&both, 1, 2);
-            (both, (reset * hidden.clone()).matmul(part(&pass.recurrent, 2, 3)))
+            (both, product(reset * hidden.clone(), part(&pass.recurrent, 2, 3)))
         };
         let candidate = candidate.apply(clipped(input_candidate + linear, self.clip));
         let update = part(&both, 0, 2);

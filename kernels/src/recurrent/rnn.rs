@@ -6,6 +6,7 @@ use super::{
     Cell, Operands, Rnn, State, Weights,
     sequence::{Separate, Sequence, clipped},
 };
+use crate::product::matmul::product;
 
 /// Computes the outputs of `[times, batch, input]` at all times, `[times, directions, batch, hidden]`, and
 /// the last one, `[directions, batch, hidden]`.
@@ -24,7 +25,7 @@ pub fn rnn(x: Tensor<3>, weights: Weights, state: State, options: &Rnn) -> (Tens
         last_alone: false,
     };
     let (y, [hidden]) = sequence.walk(weights, Separate::Nothing, |pass, input, [hidden]| {
-        let gate = input + hidden.matmul(pass.recurrent.clone());
+        let gate = input + product(hidden, pass.recurrent.clone());
         [options.activations[pass.index].apply(clipped(gate, options.clip))]
     });
     (y, hidden)

@@ -4,8 +4,10 @@ use burn::tensor::{Bool, Int, Tensor};
 
 use crate::{
     attempt::nonnegative,
+    elementwise::elementary::tanh,
     ensure,
     index::gather::gather_nonnegative,
+    product::matmul::product,
     shape::{WithShape, expand::to_shape},
     spec::indices::Axis,
 };
@@ -58,8 +60,8 @@ pub fn word_conv_embedding(
     let taps = (0..width).map(|tap| x.clone().slice([0..words, tap..tap + positions]));
     let windows = Tensor::cat(taps.collect(), 2).with_shape([words * positions, width * features]);
     let weight = weight.with_shape([filters, width * features]).transpose();
-    let sums = windows.matmul(weight).add(bias.with_shape([1, filters]));
-    let values = sums.tanh().with_shape([words, positions, filters]);
+    let sums = product(windows, weight).add(bias.with_shape([1, filters]));
+    let values = tanh(sums).with_shape([words, positions, filters]);
     let hidden = beyond(positions, width - 1).with_shape([words, positions, 1]);
     // Less than any hyperbolic tangent.
     let values = values.mask_fill(to_shape(hidden, [words, positions, filters]), -2.0);

@@ -1,11 +1,13 @@
 //! Classification losses.
 
-use burn::tensor::{Int, Tensor, activation};
+use burn::tensor::{Int, Tensor};
 
 use crate::shape::WithShape;
 use crate::{
     attempt::nonnegative,
     index::gather::gather_elements,
+    normalize::softmax::log_softmax,
+    reduce::sum::sum_dim,
     shape::{empty, reshape},
     spec::{indices::Axis, operand, shaped},
     widen::widened,
@@ -66,8 +68,7 @@ pub fn softmax_cross_entropy<const D: usize, const T: usize, const O: usize>(
 ) -> (Tensor<O>, Tensor<D>) {
     let (dtype, dims) = (scores.dtype(), scores.dims());
     let scores = widened(scores);
-    let logarithms =
-        if dims.contains(&0) { empty(&scores, dims) } else { activation::log_softmax(scores, 1) };
+    let logarithms = if dims.contains(&0) { empty(&scores, dims) } else { log_softmax(scores, 1) };
     let weight = weight.map(widened);
     let loss = negative_log_likelihood(logarithms.clone(), target, weight, ignored, reduction);
     (loss.cast(dtype), logarithms.cast(dtype))
@@ -114,7 +115,7 @@ fn losses(
         if dims.contains(&0) {
             Tensor::zeros([1, 1], (&x.device(), x.dtype()))
         } else {
-            x.sum().with_shape([1, 1])
+            sum_dim(x.with_shape([1, dims[0] * dims[1]]), 1)
         }
     };
     match (reduction, weight) {

@@ -6,7 +6,7 @@ use super::cast::{nearest, stays};
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
-use crate::dtype::ElementClass;
+use crate::dtype::{DType, ElementClass};
 use crate::emit::{Emit, float_literal};
 use crate::infer::{Infer, LARGEST_KNOWN};
 use crate::ops::elementwise::unary::rounded;
@@ -73,12 +73,14 @@ impl Operator for Power {
             };
             // An exponent that the type of the base cannot represent would result in another power.
             if let Some(value) = value.filter(|&value| rounded(value, base.dtype) == value) {
-                let literal = float_literal(value, base.dtype);
+                // Of the type of the base, so that its digits are few.
+                let dtype = if value.is_finite() { base.dtype } else { DType::F64 };
+                let literal = float_literal(value, dtype);
                 let x = cx.tensor(0)?;
                 return Ok(match value {
                     1.0 => x,
                     2.0 => code!(#x.square()),
-                    _ => code!(#x.powf_scalar(#literal)),
+                    _ => code!(ops::elementary::power_by(#x, #literal)),
                 });
             }
         }

@@ -9,7 +9,7 @@ use quote::format_ident;
 use crate::attributes::{Attributes, attributes};
 use crate::diagnostics::Problem;
 use crate::dim::Dim;
-use crate::dtype::{DType, ElementClass};
+use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::graph::Node;
 use crate::infer::Infer;
@@ -131,18 +131,19 @@ impl Operator for Einsum {
         let equation = format!("{}->{}", inputs.join(","), text(&self.output));
         let rank = Literal::usize_unsuffixed(cx.output_tensor(0)?.burn_rank());
         let dtype = cx.tensor_type(0)?.dtype;
-        let kind = match dtype.kind() {
-            ElementClass::Int => code!(Tensor::<#rank, Int>),
-            _ => code!(Tensor::<#rank>),
-        };
+        if dtype.is_float() {
+            let operands = (0..cx.inputs()).map(|at| cx.tensor(at).map(|x| code!(#x.into())));
+            let operands = operands.collect::<Result<Vec<_>, Problem>>()?;
+            return Ok(code!(ops::einsum::einsum::<#rank>(#equation, [#(#operands),*])));
+        }
         // Burn supports integer products only of these types.
-        let wide = dtype.is_int() && !matches!(dtype, DType::I32 | DType::I64);
+        let wide = !matches!(dtype, DType::I32 | DType::I64);
         let operands = (0..cx.inputs()).map(|at| {
             let x = cx.tensor(at)?;
             Ok(if wide { code!(ops::cast::int_to_int(#x, DType::I64).into()) } else { code!(#x.into()) })
         });
         let operands = operands.collect::<Result<Vec<_>, Problem>>()?;
-        let product = code!(#kind::einsum(#equation, [#(#operands),*]));
+        let product = code!(Tensor::<#rank, Int>::einsum(#equation, [#(#operands),*]));
         let to = format_ident!("{}", dtype.carrier());
         Ok(if wide { code!(ops::cast::int_to_int(#product, DType::#to)) } else { product })
     }

@@ -10,9 +10,7 @@ use crate::{
 
 pub fn function(x: FlexTensor, function: Function) -> FlexTensor {
     if x.dtype() == DType::F64 {
-        let (run, shape) = (of_f64(function), x.shape());
-        let y: Vec<f64> = x.into_data().iter::<f64>().map(run).collect();
-        return FlexTensor::from_data(TensorData::new(y, shape));
+        return of_doubles(x, of_f64(function));
     }
     let run = of_f32(function);
     in_place(x, 1, |_, elements| {
@@ -40,6 +38,24 @@ pub fn power(base: FlexTensor, exponent: FlexTensor) -> FlexTensor {
             *x = libm::powf(*x, *exponent);
         }
     })
+}
+
+pub fn power_by(x: FlexTensor, exponent: f64) -> FlexTensor {
+    if x.dtype() == DType::F64 {
+        return of_doubles(x, |x| libm::pow(x, exponent));
+    }
+    let exponent = exponent as f32;
+    in_place(x, 1, |_, elements| {
+        for x in elements {
+            *x = libm::powf(*x, exponent);
+        }
+    })
+}
+
+fn of_doubles(x: FlexTensor, run: impl Fn(f64) -> f64) -> FlexTensor {
+    let shape = x.shape();
+    let y: Vec<f64> = x.into_data().iter::<f64>().map(run).collect();
+    FlexTensor::from_data(TensorData::new(y, shape))
 }
 
 fn of_f32(function: Function) -> fn(f32) -> f32 {
@@ -83,7 +99,7 @@ mod tests {
     use burn::tensor::{DType, Tensor};
 
     use crate::deterministic::deterministic;
-    use crate::elementwise::elementary::{asinh, cos, log, log1p, power, sin, tan};
+    use crate::elementwise::elementary::{asinh, cos, log, log1p, power, power_by, sin, tan};
     use crate::testing::{near, noise};
 
     #[test]
@@ -95,6 +111,10 @@ mod tests {
             for run in [log, log1p, sin, cos, tan, asinh] {
                 let y: Tensor<2> = deterministic(|| run(x.clone()));
                 near(y, run(x.clone()).into_data(), tolerance);
+            }
+            for exponent in [-2.0, 0.5, 3.0, 1.7] {
+                let y = deterministic(|| power_by(x.clone(), exponent));
+                near(y, power_by(x.clone(), exponent).into_data(), 20.0 * tolerance);
             }
             let exponent = noise::<2>([1, 9], 2).cast(dtype);
             let y = deterministic(|| power(x.clone(), exponent.clone()));

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use burn::tensor::{DType, Tensor, TensorData};
 
 use super::{Mode, points::Taps};
-use crate::{dtype::lowered, shape::WithShape};
+use crate::{dtype::lowered, reduce::sum::sum_dim, shape::WithShape};
 
 /// The pixels of consecutive output elements, and their weights.
 pub struct WeightedPixels {
@@ -57,7 +57,7 @@ impl WeightedPixels {
         match mode {
             Mode::Average => {
                 let parts = values * weights(self.weights);
-                parts.with_shape(shape).sum_dim(1)
+                sum_dim(parts.with_shape(shape), 1)
             }
             Mode::Max => {
                 let positive = values.clone().clamp_min(0.0) * weights(self.weights);

@@ -7,6 +7,7 @@ use super::{pad, pooled_shape, taps};
 use crate::shape::{WithShape, empty};
 use crate::{
     convolution::window::Window,
+    elementwise::elementary::power_by,
     pool::slide::{Of, slide},
     widen::widened,
 };
@@ -66,7 +67,7 @@ pub(super) fn power<const D: usize>(x: Tensor<D>, p: u32) -> Tensor<D> {
     match p {
         1 => x.abs(),
         2 => x.square(),
-        _ => x.abs().powf_scalar(p),
+        _ => power_by(x.abs(), f64::from(p)),
     }
 }
 
@@ -75,7 +76,7 @@ pub(super) fn root<const D: usize>(x: Tensor<D>, p: u32) -> Tensor<D> {
     match p {
         1 => x,
         2 => x.sqrt(),
-        _ => x.powf_scalar(1.0 / f64::from(p)),
+        _ => power_by(x, 1.0 / f64::from(p)),
     }
 }
 
