@@ -2,13 +2,16 @@
 
 use std::panic::{catch_unwind, resume_unwind};
 
-use burn::tensor::{DType, Tensor, TensorData};
+use burn::tensor::{DType, Device, Tensor, TensorData};
 
 use super::*;
 use crate::attention::{AttentionMask, AttentionOptions, attention};
 use crate::convolution::conv::{conv1d_then, conv2d_then};
 use crate::convolution::{conv_transpose::conv_transpose2d, window::Window};
-use crate::elementwise::elementary::{erf, exp, gelu, log, sigmoid, tanh};
+use crate::elementwise::elementary::{
+    acos, acosh, asin, asinh, atan, atanh, cos, cosh, erf, exp, gelu, log, log1p, power_by, sigmoid, sin,
+    sinh, tan, tanh,
+};
 use crate::flex::threads::side_by_side;
 use crate::flex::with_each_set;
 use crate::normalize::softmax::{log_softmax, softmax};
@@ -196,6 +199,24 @@ fn norms_sums_and_functions() {
     let (scale, bias) = (noise::<1>([6], 2), noise::<1>([6], 3));
     rows_alike(noise::<4>([2, 6, 9, 7], 1), |x| group_norm(x, scale.clone(), bias.clone(), 3, 1e-5));
     rows_alike(noise::<3>([3, 900, 1], 1), |x| stft(x, 100, None, 256, true));
+}
+
+#[test]
+fn functions_of_floats_of_all_sizes() {
+    if !is_here() {
+        return;
+    }
+    let floats: Vec<f32> = (0..=u32::MAX).step_by(300_007).map(f32::from_bits).collect();
+    let count = floats.len();
+    let x = Tensor::<1>::from_data(TensorData::new(floats, [count]), &Device::flex());
+    let functions = [
+        acos, acosh, asin, asinh, atan, atanh, cos, cosh, erf, exp, gelu, log, log1p, sigmoid, sin, sinh,
+        tan, tanh,
+    ];
+    for run in functions {
+        alike(|| run(x.clone()));
+    }
+    alike(|| power_by(x.clone().abs(), 1.7));
 }
 
 #[test]

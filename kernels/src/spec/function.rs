@@ -1,4 +1,4 @@
-//! Functions of elements that Burn computes by the system's mathematical library.
+//! Functions of elements that Burn computes by the mathematical library of the device or the system.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Function {
