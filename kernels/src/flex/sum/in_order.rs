@@ -28,14 +28,13 @@ pub fn sum(x: FlexTensor, axis: usize, mean: bool) -> FlexTensor {
     let x = Dense::new(&x);
     let values = x.values();
     let parts = even_parts(threads_reading(0, 4 * values.len()));
-    let grid = Grid::of_rows(Cuts::every(before, before.div_ceil(parts)), after);
+    let grid = Grid::of_row(Cuts::every(before * after, before.div_ceil(parts) * after));
     let divisor = if mean { count as f32 } else { 1.0 };
     let y = Buffer::filled(before * after, |out| {
-        out.reshaped(before, after).side_by_side(grid, usize::MAX, |_, spot, out| {
-            out.write_rows(|row, out| {
+        out.side_by_side(grid, usize::MAX, |_, spot, out| {
+            out.write(|out| {
                 let out = zeroed(out);
-                let first = (spot.rows.start + row) * count * after;
-                add(&values[first..][..count * after], divisor, out);
+                add(&values[spot.columns.start * count..], [count, after], divisor, out);
                 out
             })
         })
@@ -46,23 +45,47 @@ pub fn sum(x: FlexTensor, axis: usize, mean: bool) -> FlexTensor {
 }
 
 compiled_per_set! {
-    /// Adds rows of as many elements as `sums` has, and divides.
-    fn add(values: &[f32], divisor: f32, sums: &mut [f32]) = add_of;
+    /// Adds the first values, as `count` rows of `after` elements for as many sums each, and divides.
+    fn add(values: &[f32], sizes: [usize; 2], divisor: f32, sums: &mut [f32]) = add_of;
 }
 
 #[inline(always)]
-fn add_of<S: MulAdd>(values: &[f32], divisor: f32, sums: &mut [f32]) {
-    if let [sum] = sums {
-        *sum = total(values) / divisor;
-        return;
-    }
-    for row in values.chunks_exact(sums.len()) {
-        for (sum, x) in sums.iter_mut().zip(row) {
-            *sum += x;
+fn add_of<S: MulAdd>(values: &[f32], [count, after]: [usize; 2], divisor: f32, sums: &mut [f32]) {
+    match [count, after] {
+        // Such as the parts of complex numbers.
+        [2, 1] => add_short::<2>(values, sums),
+        [3, 1] => add_short::<3>(values, sums),
+        [4, 1] => add_short::<4>(values, sums),
+        [_, 1] => {
+            for (sum, row) in sums.iter_mut().zip(values.chunks_exact(count)) {
+                *sum = total(row);
+            }
+        }
+        _ => {
+            for (sums, rows) in sums.chunks_exact_mut(after).zip(values.chunks_exact(count * after)) {
+                for row in rows.chunks_exact(after) {
+                    for (sum, x) in sums.iter_mut().zip(row) {
+                        *sum += x;
+                    }
+                }
+            }
         }
     }
-    for sum in sums {
-        *sum /= divisor;
+    if divisor != 1.0 {
+        for sum in sums {
+            *sum /= divisor;
+        }
+    }
+}
+
+#[inline(always)]
+fn add_short<const COUNT: usize>(values: &[f32], sums: &mut [f32]) {
+    for (sum, row) in sums.iter_mut().zip(values.as_chunks::<COUNT>().0) {
+        let mut total = row[0];
+        for x in &row[1..] {
+            total += x;
+        }
+        *sum = total;
     }
 }
 
@@ -94,7 +117,16 @@ mod tests {
 
     #[test]
     fn sums_are_near_burns_and_equal_with_each_set() {
-        for sizes in [[1, 1, 1], [3, 5, 7], [2, 100, 1], [5, 33, 40], [1, 2000, 3], [40, 2000, 1]] {
+        for sizes in [
+            [1, 1, 1],
+            [3, 5, 7],
+            [2, 100, 1],
+            [5, 33, 40],
+            [1, 2000, 3],
+            [40, 2000, 1],
+            [50, 3, 2],
+            [41, 1, 4],
+        ] {
             for dtype in [DType::F32, DType::F16, DType::F64] {
                 let x = noise::<3>(sizes, 1).cast(dtype);
                 let tolerance = if dtype == DType::F16 { 1e-2 } else { 5e-5 };
