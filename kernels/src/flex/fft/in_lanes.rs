@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rustfft::num_complex::Complex;
 
-use super::{Float, Rows, kept::Kept, write};
+use super::{Float, Rows, kept::Kept};
 use crate::{
     flex::{
         memory::{on_chunks, repeated},
@@ -22,12 +22,15 @@ use numbers::Numbers;
 /// Number of rows that are transformed at once.
 const LANES: usize = 8;
 
-/// Plans by length and whether they are those of inverses. Lengths with large prime factors have none.
-static KEPT: Kept<(usize, bool), Option<Arc<Plan>>> = Kept::new();
+/// Plans by length of the rows, whether they are those of inverses, and of real rows. Lengths with large prime factors have none.
+static KEPT: Kept<(usize, bool, bool), Option<Arc<Plan>>> = Kept::new();
 
 /// The transform of a length whose prime factors are at most 13.
 struct Plan {
     stages: Vec<Stage>,
+    /// Negative multiples of a turn divided by the length, up to half of it, for real rows of even length: these are transformed as
+    /// complex ones of half the length.
+    turns: Vec<Complex<f64>>,
 }
 
 /// A pass over all numbers, which joins `radix` transforms of a length.
@@ -46,20 +49,17 @@ struct Stage {
 pub fn transform<T: Float>(rows: &Rows<'_, T>, options: &Dft, out: &mut [T]) -> bool {
     let length = options.length;
     let is_real = !rows.complex && !options.inverse;
-    // Real rows of even length are transformed as complex ones of half of it.
-    let halved = is_real && length.is_multiple_of(2);
-    let key = (if halved { length / 2 } else { length }, options.inverse);
-    let Some(plan) = KEPT.get(key, || Plan::new(key.0, key.1).map(Arc::new)) else {
+    let key = (length, options.inverse, is_real && length.is_multiple_of(2));
+    let Some(plan) = KEPT.get(key, || Plan::new(key).map(Arc::new)) else {
         return false;
     };
-    let turns = if halved { half_turns(length) } else { Vec::new() };
     let one = options.outputs() * options.parts();
     let groups = (transformed_per_part() / (LANES * length)).max(1);
     let run = |share: usize, out: &mut [T]| {
         let mut memory = [repeated(length, Numbers::default()), repeated(length, Numbers::default())];
         for (at, out) in out.chunks_mut(LANES * one).enumerate() {
             let first = (share * groups + at) * LANES;
-            group(rows, options, &plan, &turns, first, &mut memory, out);
+            group(rows, options, &plan, first, &mut memory, out);
         }
     };
     on_chunks(out, groups * LANES * one, run);
@@ -71,7 +71,6 @@ fn group<T: Float>(
     rows: &Rows<'_, T>,
     options: &Dft,
     plan: &Plan,
-    turns: &[Complex<f64>],
     first: usize,
     memory: &mut [Vec<Numbers>; 2],
     out: &mut [T],
@@ -81,31 +80,25 @@ fn group<T: Float>(
     let [numbers, other] = memory;
     let is_signal = options.inverse && options.onesided;
     for lane in 0..out.len() / one {
-        let start = rows.start(first + lane);
-        let number = |at: usize| rows.number(start, at);
-        if !turns.is_empty() {
-            for (at, numbers) in numbers[..length / 2].iter_mut().enumerate() {
-                numbers.set(lane, Complex::new(number(2 * at).re, number(2 * at + 1).re));
-            }
-        } else if is_signal {
+        if is_signal {
+            let start = rows.start(first + lane);
             for at in 0..=length / 2 {
+                let number = rows.number(start, at);
                 // Both ends are their own mirror.
                 let is_end = at == 0 || 2 * at == length;
-                let number = if is_end { Complex::new(number(at).re, 0.0) } else { number(at) };
+                let number = if is_end { Complex::new(number.re, 0.0) } else { number };
                 numbers[(length - at) % length].set(lane, number.conj());
                 numbers[at].set(lane, number);
             }
         } else {
-            for (at, numbers) in numbers[..length].iter_mut().enumerate() {
-                numbers.set(lane, number(at));
-            }
+            load(rows, first + lane, lane, !plan.turns.is_empty(), &mut numbers[..length]);
         }
     }
-    if turns.is_empty() {
+    if plan.turns.is_empty() {
         plan.run(&mut numbers[..length], &mut other[..length]);
     } else {
         plan.run(&mut numbers[..length / 2], &mut other[..length / 2]);
-        join(&numbers[..length / 2], turns, &mut other[..options.outputs()]);
+        join(&numbers[..length / 2], &plan.turns, &mut other[..options.outputs()]);
         std::mem::swap(numbers, other);
     }
     let scale = if options.inverse { 1.0 / length as f64 } else { 1.0 };
@@ -115,16 +108,45 @@ fn group<T: Float>(
                 *out = T::narrow(numbers.of(lane).re * scale);
             }
         } else {
-            for (out, numbers) in out.chunks_exact_mut(2).zip(&*numbers) {
-                write(out, numbers.of(lane) * scale);
+            for (out, numbers) in out.as_chunks_mut::<2>().0.iter_mut().zip(&*numbers) {
+                let number = numbers.of(lane) * scale;
+                *out = [T::narrow(number.re), T::narrow(number.im)];
             }
         }
     }
 }
 
-/// The negative multiples of a turn divided by `length`, up to half of it.
-fn half_turns(length: usize) -> Vec<Complex<f64>> {
-    (0..length / 2).map(|at| turn(at, length, false)).collect()
+/// Loads a row, times the window, into a lane of the first numbers, and 0 into the rest of it. If `halved`, a number has two
+/// elements of a real row.
+fn load<T: Float>(rows: &Rows<'_, T>, row: usize, lane: usize, halved: bool, numbers: &mut [Numbers]) {
+    assert!(lane < LANES);
+    let parts = if rows.complex { 2 } else { 1 };
+    let size = rows.frames.size.min(numbers.len());
+    let elements = &rows.values[parts * rows.start(row)..][..parts * size];
+    let count = if halved { numbers.len() / 2 } else { numbers.len() };
+    let numbers = &mut numbers[..count];
+    let window =
+        |at: usize| rows.window.and_then(|window| window.get(at)).map_or(1.0, |factor| factor.widen());
+    if halved || rows.complex {
+        let (pairs, last) = elements.as_chunks::<2>();
+        let (at, step) = if halved { (1, 2) } else { (0, 1) };
+        for (to, (of, [re, im])) in numbers.iter_mut().zip(pairs.iter().enumerate()) {
+            to.set(lane, Complex::new(re.widen() * window(step * of), im.widen() * window(step * of + at)));
+        }
+        for to in &mut numbers[pairs.len()..] {
+            to.set(lane, Complex::default());
+        }
+        if let [re] = last {
+            numbers[pairs.len()].set(lane, Complex::new(re.widen() * window(step * pairs.len()), 0.0));
+        }
+    } else {
+        for (to, (at, re)) in numbers.iter_mut().zip(elements.iter().enumerate()) {
+            to.set(lane, Complex::new(re.widen() * window(at), 0.0));
+        }
+        for to in &mut numbers[elements.len()..] {
+            to.set(lane, Complex::default());
+        }
+    }
 }
 
 /// A unit number: `at` of `length` parts of a turn, backward unless the transform is an inverse.
@@ -134,8 +156,9 @@ fn turn(at: usize, length: usize, is_inverse: bool) -> Complex<f64> {
 }
 
 impl Plan {
-    fn new(length: usize, is_inverse: bool) -> Option<Self> {
-        let (mut rest, mut stride) = (length, 1);
+    fn new((length, is_inverse, is_halved): (usize, bool, bool)) -> Option<Self> {
+        let turns = if is_halved { length / 2 } else { 0 };
+        let (mut rest, mut stride) = (if is_halved { length / 2 } else { length }, 1);
         let mut stages = Vec::new();
         for radix in [4, 2, 3, 5, 7, 11, 13] {
             while rest.is_multiple_of(radix) && rest > 1 {
@@ -155,7 +178,8 @@ impl Plan {
                 (rest, stride) = (count, stride * radix);
             }
         }
-        (rest == 1).then_some(Self { stages })
+        let turns = (0..turns).map(|at| turn(at, length, false)).collect();
+        (rest == 1).then_some(Self { stages, turns })
     }
 
     /// Transforms `numbers` in place.
