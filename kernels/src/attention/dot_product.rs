@@ -1,5 +1,7 @@
 //! Attention with masks, windows, caches and shared heads.
 
+use alloc::boxed::Box;
+
 use burn::tensor::{Bool, DType, FloatDType, Int, Tensor};
 #[cfg(not(feature = "std"))]
 use num_traits::Float as _;
@@ -54,7 +56,7 @@ pub enum AttentionMask {
     /// Addend of the scores.
     Bias(Tensor<4>),
     /// Both of the above.
-    AllowedWithBias(Tensor<4, Bool>, Tensor<4>),
+    AllowedWithBias(Tensor<4, Bool>, Box<Tensor<4>>),
 }
 
 /// Stage of the scores in `qk_matmul_output`.
@@ -135,7 +137,7 @@ pub fn attention_with_scores(
         let mask = mask.map(|mask| match mask {
             AttentionMask::Bias(bias) => AttentionMask::Bias(widened(bias)),
             AttentionMask::AllowedWithBias(allowed, bias) => {
-                AttentionMask::AllowedWithBias(allowed, widened(bias))
+                AttentionMask::AllowedWithBias(allowed, Box::new(widened(*bias)))
             }
             allowed => allowed,
         });
@@ -343,7 +345,7 @@ mod tests {
         let masks = || {
             let allowed = bool([[[[true, true, false], [true; 3]]]]);
             let bias = Tensor::<4>::zeros([1, 1, 2, 3], &key.device());
-            [AttentionMask::Allowed(allowed.clone()), AttentionMask::AllowedWithBias(allowed, bias)]
+            [AttentionMask::Allowed(allowed.clone()), AttentionMask::AllowedWithBias(allowed, Box::new(bias))]
         };
         for (mask, of) in masks().into_iter().zip(masks()) {
             for (other_key, other_value) in

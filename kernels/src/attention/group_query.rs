@@ -1,6 +1,6 @@
 //! GroupQueryAttention, with a cache of keys and values.
 
-use alloc::vec;
+use alloc::{boxed::Box, vec};
 use burn::tensor::{Bool, DType, FloatDType, Int, IntDType, Tensor};
 
 mod checks;
@@ -187,7 +187,7 @@ impl Prepared {
             visible = pad_constant(visible, [(0, 0), (0, 0), (0, 0), (0, 1)], true);
         }
         let mask = match bias {
-            Some(bias) => AttentionMask::AllowedWithBias(visible, bias),
+            Some(bias) => AttentionMask::AllowedWithBias(visible, Box::new(bias)),
             None => AttentionMask::Allowed(visible),
         };
         let inner = AttentionOptions { scale: options.scale, softcap: options.softcap, ..Default::default() };

@@ -27,22 +27,23 @@ pub struct Linear {
     to: Option<DType>,
     /// Whether 8-bit floats saturate at their largest value.
     saturate: bool,
-    /// Precision of `x / scale`.
+    /// Precision of `x / scale`, if it is not that of the scale.
     precision: Option<Precision>,
 }
 
 attributes!(struct Linear { back, axis, block, to, saturate, precision });
 
-/// Precision of quotients, from version 23 on. Older versions do not specify it, and use single precision.
+/// Precision of quotients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Precision {
-    OfScale,
+    /// That of versions before 23, which do not specify it.
+    Single,
     Of(DType),
 }
 
 attributes!(
     enum Precision {
-        OfScale,
+        Single,
         Of(inner),
     }
 );
@@ -54,8 +55,10 @@ struct Dynamic;
 attributes!(struct Dynamic);
 
 pub fn quantize(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    let precision = element_type(a, "precision")?.map_or(Precision::OfScale, Precision::Of);
-    let precision = (a.version() >= 23).then_some(precision);
+    let precision = match a.version() {
+        ..23 => Some(Precision::Single),
+        _ => element_type(a, "precision")?.map(Precision::Of),
+    };
     read(a, false, precision)
 }
 
@@ -109,9 +112,10 @@ impl Linear {
 
     /// Returns the type to which quotients are rounded before they are rounded to integers, if it has 16 bits.
     fn rounded(&self, scale: DType) -> Option<DType> {
-        let precision = match self.precision? {
-            Precision::OfScale => scale,
-            Precision::Of(dtype) => dtype,
+        let precision = match self.precision {
+            None => scale,
+            Some(Precision::Single) => return None,
+            Some(Precision::Of(dtype)) => dtype,
         };
         precision.is_half().then_some(precision)
     }
@@ -275,9 +279,9 @@ mod tests {
             expect![[r#"
                 main (float32[N, 3] x, float32[] s, int8[3] z, float32[3] t) => (uint8[N, 3] a, int16[N, 3] b, int8[N, 3] c, float16[N, 3] d)
                 {
-                    uint8[N, 3] a = QuantizeLinear <axis: 1, block: 0, saturate: true> (x, s)
-                    int16[N, 3] b = QuantizeLinear <axis: 1, block: 0, to: I16, saturate: true> (x, s)
-                    int8[N, 3] c = QuantizeLinear <axis: 1, block: 0, saturate: true> (x, t, z)
+                    uint8[N, 3] a = QuantizeLinear <axis: 1, block: 0, saturate: true, precision: Single> (x, s)
+                    int16[N, 3] b = QuantizeLinear <axis: 1, block: 0, to: I16, saturate: true, precision: Single> (x, s)
+                    int8[N, 3] c = QuantizeLinear <axis: 1, block: 0, saturate: true, precision: Single> (x, t, z)
                     float16[] h = Cast <to: F16, saturate: true, toward: "Up"> (s)
                     float16[N, 3] d = DequantizeLinear <back: true, axis: 1, block: 0> (b, h)
                 }

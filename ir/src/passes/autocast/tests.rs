@@ -257,7 +257,7 @@ fn scales_of_integers_are_of_single_precision() {
                 float16[n, 2] q = MatMul (%15, %16)
                 float32[n, 2] %17 = Cast <to: F32, saturate: true, toward: "Up"> (q)
                 float32[n, 2] e = Exp (%17)
-                uint8[n, 2] y = QuantizeLinear <axis: 1, block: 0, saturate: true> (e, s, z)
+                uint8[n, 2] y = QuantizeLinear <axis: 1, block: 0, saturate: true, precision: Single> (e, s, z)
             }
         "#]],
     );

@@ -68,7 +68,7 @@ mod tests {
               float32[N, 2] c = DequantizeLinear <back: true, axis: 1, block: 0> (a, s, z)
               float32[N, 2] d = Add (c, b)
               float32[N, 2] e = Tanh (d)
-              uint8[N, 2] y = QuantizeLinear <axis: 1, block: 0, saturate: true, precision: OfScale> (e, t, z)
+              uint8[N, 2] y = QuantizeLinear <axis: 1, block: 0, saturate: true> (e, t, z)
               =>
               <
               float32[] s = {0.5},
@@ -86,7 +86,7 @@ mod tests {
               >
               float32[N, 2] c = DequantizeLinear <back: true, axis: 1, block: 0> (a, s, z)
               float32[N, 2] d = Add (c, b)
-              uint8[N, 2] y = QuantizeLinear <axis: 1, block: 0, saturate: true, precision: OfScale> (d, t, z)
+              uint8[N, 2] y = QuantizeLinear <axis: 1, block: 0, saturate: true> (d, t, z)
               =>
               <
               float32[] s = {0.5},

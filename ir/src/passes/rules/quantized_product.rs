@@ -242,7 +242,7 @@ mod tests {
               >
               float32[N, 1, 3] d = DequantizeLinear <back: true, axis: 1, block: 0> (x, s, z)
               float32[N, 1, 2] c = Conv <window: {padding: Explicit}, groups: 1> (d, v, a)
-              uint8[N, 1, 2] y = QuantizeLinear <axis: 1, block: 0, saturate: true, precision: OfScale> (c, s, z)
+              uint8[N, 1, 2] y = QuantizeLinear <axis: 1, block: 0, saturate: true> (c, s, z)
               =>
               <
               float32[] s = {0.5},
@@ -263,7 +263,7 @@ mod tests {
               >
               float32[N, 2] d = DequantizeLinear <back: true, axis: 1, block: 0> (x, s, z)
               float32[N, 2] c = MatMul (d, v)
-              uint8[N, 2] y = QuantizeLinear <axis: 1, block: 0, saturate: true, precision: OfScale> (c, s, z)
+              uint8[N, 2] y = QuantizeLinear <axis: 1, block: 0, saturate: true> (c, s, z)
               =>
               <
               float32[] s = {0.5},
@@ -283,7 +283,7 @@ mod tests {
               >
               float32[N, 2] d = DequantizeLinear <back: true, axis: 1, block: 0> (x, s, z)
               float32[N, 2] c = Gemm <alpha: 1.0, beta: 1.0, transposed: [false, true]> (d, v)
-              uint8[N, 2] y = QuantizeLinear <axis: 1, block: 0, saturate: true, precision: OfScale> (c, s, z)
+              uint8[N, 2] y = QuantizeLinear <axis: 1, block: 0, saturate: true> (c, s, z)
               =>
               <
               float32[] s = {0.5},

@@ -289,7 +289,7 @@ mod tests {
               uint8[] one = {1}
               >
               float32[N] d = DequantizeLinear <back: true, axis: 1, block: 0> (x, s, z)
-              uint8[N] q = QuantizeLinear <axis: 1, block: 0, saturate: true, precision: OfScale> (d, s, z)
+              uint8[N] q = QuantizeLinear <axis: 1, block: 0, saturate: true> (d, s, z)
               uint8[N] y = BitwiseXor (q, one)
               =>
               <
@@ -303,7 +303,7 @@ mod tests {
               >
               float32[N, 2] d = DequantizeLinear <back: true, axis: 1, block: 0> (x, s, z)
               float32[2, N] t = Transpose (d)
-              uint8[2, N] y = QuantizeLinear <axis: 1, block: 0, saturate: true, precision: OfScale> (t, s, z)
+              uint8[2, N] y = QuantizeLinear <axis: 1, block: 0, saturate: true> (t, s, z)
               =>
               uint8[2, N] y = Transpose (x)
             bounds before quantization
@@ -312,13 +312,13 @@ mod tests {
               uint8[] z = {0}
               >
               float32[N] r = Relu (x)
-              uint8[N] y = QuantizeLinear <axis: 1, block: 0, saturate: true, precision: OfScale> (r, s, z)
+              uint8[N] y = QuantizeLinear <axis: 1, block: 0, saturate: true> (r, s, z)
               =>
               <
               float32[] s = {0.5},
               uint8[] z = {0}
               >
-              uint8[N] y = QuantizeLinear <axis: 1, block: 0, saturate: true, precision: OfScale> (x, s, z)
+              uint8[N] y = QuantizeLinear <axis: 1, block: 0, saturate: true> (x, s, z)
             quantized operator
               <
               float32[] s = {0.5},
@@ -328,7 +328,7 @@ mod tests {
               float32[N] c = DequantizeLinear <back: true, axis: 1, block: 0> (a, s, z)
               float32[N] d = DequantizeLinear <back: true, axis: 1, block: 0> (b, t, z)
               float32[N] e = Add (c, d)
-              uint8[N] y = QuantizeLinear <axis: 1, block: 0, saturate: true, precision: OfScale> (e, t, z)
+              uint8[N] y = QuantizeLinear <axis: 1, block: 0, saturate: true> (e, t, z)
               =>
               <
               float32[] s = {0.5},
@@ -345,7 +345,7 @@ mod tests {
               float32[N] c = DequantizeLinear <back: true, axis: 1, block: 0> (a, s, z)
               float32[N] d = DequantizeLinear <back: true, axis: 1, block: 0> (b, t, z)
               float32[2*N] e = Concat <axis: 0> (c, d)
-              uint8[2*N] y = QuantizeLinear <axis: 1, block: 0, saturate: true, precision: OfScale> (e, t, z)
+              uint8[2*N] y = QuantizeLinear <axis: 1, block: 0, saturate: true> (e, t, z)
               =>
               <
               float32[] s = {0.5},
@@ -362,7 +362,7 @@ mod tests {
               float32[N] d = DequantizeLinear <back: true, axis: 1, block: 0> (a, s, z)
               float32[N] e = DequantizeLinear <back: true, axis: 1, block: 0> (b, t, z)
               float32[N] f = Where (c, d, e)
-              uint8[N] y = QuantizeLinear <axis: 1, block: 0, saturate: true, precision: OfScale> (f, t, z)
+              uint8[N] y = QuantizeLinear <axis: 1, block: 0, saturate: true> (f, t, z)
               =>
               <
               float32[] s = {0.5},
@@ -391,7 +391,7 @@ mod tests {
                 float16[N] a = DequantizeLinear <back: true, axis: 1, block: 0> (x, s, k)
                 float16[N] b = DequantizeLinear <back: true, axis: 1, block: 0> (y, s, k)
                 float16[N] c = Add (a, b)
-                int8[N] z = QuantizeLinear <axis: 1, block: 0, saturate: true> (c, s, k)
+                int8[N] z = QuantizeLinear <axis: 1, block: 0, saturate: true, precision: Single> (c, s, k)
             }
         "#]]
         .assert_eq(&graph(text, rules::all()).0);

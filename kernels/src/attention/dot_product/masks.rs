@@ -37,7 +37,7 @@ impl AttentionMasks {
         let (allowed, bias) = match mask {
             Some(AttentionMask::Allowed(mask)) => (Some(mask), None),
             Some(AttentionMask::Bias(mask)) => (None, Some(mask)),
-            Some(AttentionMask::AllowedWithBias(mask, bias)) => (Some(mask), Some(bias)),
+            Some(AttentionMask::AllowedWithBias(mask, bias)) => (Some(mask), Some(*bias)),
             None => (None, None),
         };
         let mut allowed = allowed.map(|mask| pad_constant(mask.clone(), missing(&mask, keys), false));

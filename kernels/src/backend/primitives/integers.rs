@@ -43,6 +43,6 @@ pub fn fold<B: Backend>(mut x: IntTensor<B>, axis: usize, product: bool) -> IntT
         };
         let half = size / 2;
         let sums = wrapping::<B>(part(0, half), part(half, 2 * half), arithmetic);
-        x = if size % 2 == 0 { sums } else { B::int_cat(vec![sums, part(2 * half, size)], axis) };
+        x = if size.is_multiple_of(2) { sums } else { B::int_cat(vec![sums, part(2 * half, size)], axis) };
     }
 }
