@@ -113,8 +113,8 @@ impl Linear {
     /// Returns the type to which quotients are rounded before they are rounded to integers, if it has 16 bits.
     fn rounded(&self, scale: DType) -> Option<DType> {
         let precision = match self.precision {
-            None => scale,
-            Some(Precision::Single) => return None,
+            None if !self.back => scale,
+            None | Some(Precision::Single) => return None,
             Some(Precision::Of(dtype)) => dtype,
         };
         precision.is_half().then_some(precision)
