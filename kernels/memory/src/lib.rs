@@ -42,12 +42,18 @@ impl SessionAllocator {
         Self { beneath }
     }
 
-    /// Calls a function with the table of this thread. Returns `None` outside of [`Memory::within`], and if the table holds
-    /// blocks of another allocator.
+    /// Calls a function with the table of this thread. Returns `None` outside of [`Memory::within`], or if the blocks of the
+    /// table belong to another allocator.
     fn with_table<T>(&self, call: impl FnOnce(&Table) -> Option<T>) -> Option<T> {
-        // SAFETY: `within` borrows the table for as long as its address stands here.
-        let table = unsafe { RUNNING.get().as_ref() }?;
-        if table.is_of(self.beneath) { call(table) } else { None }
+        with_running(|table| if table.is_of(self.beneath) { call(table) } else { None })
+    }
+
+    /// Notes a block that the allocator beneath returned, and returns it. Null if there is no memory.
+    fn noted(&self, block: *mut u8, layout: Layout) -> *mut u8 {
+        if !block.is_null() {
+            self.with_table(|table| table.count(layout));
+        }
+        block
     }
 }
 
@@ -72,24 +78,18 @@ unsafe impl GlobalAlloc for SessionAllocator {
         }
         // SAFETY: the caller upholds the contract.
         let new = unsafe { self.beneath.alloc(layout) };
-        if !new.is_null() {
-            self.with_table(|table| table.count(layout));
-        }
-        new
+        self.noted(new, layout)
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         if let Some(kept) = self.with_table(|table| table.take(layout)) {
-            // SAFETY: the block has so many bytes, and this call alone has it.
+            // SAFETY: the block has `layout.size()` bytes, and its only owner is this call.
             unsafe { kept.write_bytes(0, layout.size()) };
             return kept;
         }
         // SAFETY: the caller upholds the contract.
         let new = unsafe { self.beneath.alloc_zeroed(layout) };
-        if !new.is_null() {
-            self.with_table(|table| table.count(layout));
-        }
-        new
+        self.noted(new, layout)
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
@@ -109,7 +109,7 @@ unsafe impl GlobalAlloc for SessionAllocator {
         // SAFETY: the caller upholds that the size is valid for the alignment and not zero.
         let new = unsafe { self.alloc(Layout::from_size_align_unchecked(size, layout.align())) };
         if !new.is_null() {
-            // SAFETY: both blocks have so many bytes, and the new one is not in use before. The caller gives up the old one.
+            // SAFETY: both blocks have at least this size, and they do not overlap. The caller gives up the old one.
             unsafe {
                 ptr::copy_nonoverlapping(block, new, layout.size().min(size));
                 self.dealloc(block, layout);
@@ -117,6 +117,12 @@ unsafe impl GlobalAlloc for SessionAllocator {
         }
         new
     }
+}
+
+/// Calls a function with the table of this thread. Returns `None` outside of [`Memory::within`].
+fn with_running<T>(call: impl FnOnce(&Table) -> Option<T>) -> Option<T> {
+    // SAFETY: `Memory::within` borrows the table until it resets the address.
+    unsafe { RUNNING.get().as_ref() }.and_then(call)
 }
 
 /// Restores the table of this thread when dropped, also after a panic.
@@ -178,6 +184,5 @@ impl fmt::Debug for Memory {
 ///
 /// Pools of memory that other code has need not keep blocks of their own then.
 pub fn is_kept() -> bool {
-    // SAFETY: `within` borrows the table for as long as its address stands here.
-    unsafe { RUNNING.get().as_ref() }.is_some_and(Table::is_used)
+    with_running(|table| table.is_used().then_some(())).is_some()
 }

@@ -1,42 +1,22 @@
 //! Calls within a memory, with an allocator beneath that counts.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+mod counting;
+
 use std::panic;
 use std::thread;
 
+use counting::{Counting, counts};
 use onnx_embed_memory::{Memory, SessionAllocator, is_kept};
-
-struct Counting;
-
-thread_local! {
-    static ALLOCATED: Cell<usize> = const { Cell::new(0) };
-    static FREED: Cell<usize> = const { Cell::new(0) };
-}
-
-// SAFETY: all methods forward to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATED.set(ALLOCATED.get() + 1);
-        // SAFETY: the caller upholds the contract.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        FREED.set(FREED.get() + 1);
-        // SAFETY: the caller upholds the contract.
-        unsafe { System.dealloc(block, layout) }
-    }
-}
 
 #[global_allocator]
 static ALLOCATOR: SessionAllocator = SessionAllocator::over(&Counting);
 
 /// Returns a result, and the numbers of blocks allocated and freed beneath by this thread meanwhile.
 fn counted<T>(call: impl FnOnce() -> T) -> (T, usize, usize) {
-    let (allocated, freed) = (ALLOCATED.get(), FREED.get());
+    let [allocated, freed] = counts();
     let result = call();
-    (result, ALLOCATED.get() - allocated, FREED.get() - freed)
+    let after = counts();
+    (result, after[0] - allocated, after[1] - freed)
 }
 
 /// Blocks of several sizes and alignments, small ones, grown ones, zeros. Returns a sum of what is in them.

@@ -1,39 +1,21 @@
 //! Sessions allocate nothing from their third call on: models of all kinds on an allocator that counts.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
-use onnx_embed::{Device, Error, OnnxModel, SessionAllocator, Values};
-
-struct Counting;
-
-thread_local! {
-    static ALLOCATED: Cell<usize> = const { Cell::new(0) };
-    static FREED: Cell<usize> = const { Cell::new(0) };
-}
-
-// SAFETY: all methods forward to the system's allocator.
 #[allow(unsafe_code)]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATED.set(ALLOCATED.get() + 1);
-        // SAFETY: the caller upholds the contract.
-        unsafe { System.alloc(layout) }
-    }
+#[path = "../../../kernels/memory/tests/counting/mod.rs"]
+mod counting;
 
-    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        FREED.set(FREED.get() + 1);
-        // SAFETY: the caller upholds the contract.
-        unsafe { System.dealloc(block, layout) }
-    }
-}
+use counting::{Counting, counts};
+use onnx_embed::{Device, Error, OnnxModel, SessionAllocator, Values};
 
 #[global_allocator]
 static ALLOCATOR: SessionAllocator = SessionAllocator::over(&Counting);
 
 /// Returns the numbers of blocks that a call allocates and frees beneath, and of pages that it touches first.
 fn counted(call: impl FnOnce()) -> [usize; 3] {
-    let now = || [ALLOCATED.get(), FREED.get(), faults()];
+    let now = || {
+        let [allocated, freed] = counts();
+        [allocated, freed, faults()]
+    };
     let before = now();
     call();
     let after = now();
