@@ -64,13 +64,9 @@ impl<'m, M: OnnxModel> Session<'m, M> {
         let Some(value) = self.inputs.get(name) else {
             return Err(Error::UnexpectedInput { name: name.to_owned(), inputs });
         };
-        if value.element_type() != Some(T::TYPE) {
-            let (asked, found) = (T::TYPE, value.element_type());
-            return Err(Error::WrongElements { asked, found, kind: value.kind() });
-        }
         let sizes = value.shape().unwrap_or_default();
-        if sizes.iter().product::<usize>() != elements.len() {
-            return Err(Error::WrongLength { length: elements.len(), kind: value.kind() });
+        if value.element_type() != Some(T::TYPE) || sizes.iter().product::<usize>() != elements.len() {
+            return Err(value.mismatch(T::TYPE, elements.len()));
         }
         let array = self.memory.within(|| Array::new(sizes, elements.to_vec()));
         self.memory.within(|| self.inputs.insert(name, array));

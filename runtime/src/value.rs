@@ -141,11 +141,17 @@ impl Value {
     ///
     /// If the elements are of another type or number, which the error names, or if the value is not a tensor.
     pub fn copy_to<T: Element>(&self, to: &mut [T]) -> Result<(), Error> {
-        let (asked, length) = (T::TYPE, to.len());
-        T::copy(self, to).ok_or_else(|| match self.element_type() {
-            Some(found) if found == asked => Error::WrongLength { length, kind: self.kind() },
-            found => Error::WrongElements { asked, found, kind: self.kind() },
-        })
+        let length = to.len();
+        T::copy(self, to).ok_or_else(|| self.mismatch(T::TYPE, length))
+    }
+
+    /// Returns the error of a slice whose type or length is not that of the elements.
+    pub(crate) fn mismatch(&self, asked: ElementType, length: usize) -> Error {
+        let kind = self.kind();
+        match self.element_type() {
+            Some(found) if found == asked => Error::WrongLength { length, kind },
+            found => Error::WrongElements { asked, found, kind },
+        }
     }
 
     /// Returns the same value, whose clones share its memory.
