@@ -25,7 +25,7 @@ pub struct Infer<'a> {
     diagnostics: &'a mut Diagnostics,
     /// Sources of the elements that were read to compute those of outputs.
     folded: RefCell<Vec<Source>>,
-    /// Whether the node is of the file, and must have the types of its version.
+    /// `true` for nodes that the file contains: their operands must have types of the operator's version.
     of_file: bool,
 }
 

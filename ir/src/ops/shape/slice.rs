@@ -224,9 +224,8 @@ impl Input {
 }
 
 /// Returns `true` if the first axes are sliced, and their number is known only at run time.
-fn is_leading([starts, ends, axes, steps]: &[Input; 4], count: Option<usize>) -> bool {
-    let open = matches!((starts, ends), (Input::Open, Input::Open));
-    count.is_none() && open && matches!((axes, steps), (Input::Absent, Input::Absent))
+fn is_leading(inputs: &[Input; 4], count: Option<usize>) -> bool {
+    count.is_none() && matches!(inputs, [Input::Open, Input::Open, Input::Absent, Input::Absent])
 }
 
 /// Returns the sliced axes and their bounds, if known. If the axes are unknown, returns all axes.
@@ -263,8 +262,7 @@ fn bounds(
     let bounds = axes.iter().enumerate().map(|(at, &along)| {
         let bounds = || {
             let (start, end) = (starts?.get(at)?.clone(), ends?.get(at)?.clone());
-            let step = *steps.as_ref()?.get(at)?;
-            Some(Bounds { start, end, step })
+            Some(Bounds { start, end, step: *steps.as_ref()?.get(at)? })
         };
         Ok((axis(along, rank)?, bounds()))
     });

@@ -28,7 +28,7 @@ fn logarithms_of_next_of<S: MulAdd>(elements: &mut [f32]) {
     for x in elements {
         let wide = f64::from(*x);
         let next = 1.0 + wide;
-        // What the sum lost, of numbers below 1; it is too small to change the logarithm of others.
+        // Rounding error of the sum. For larger numbers it does not change the result.
         let rest = if wide.abs() < 1.0 { wide - (next - 1.0) } else { 0.0 };
         let y = logarithm_at(next) + rest;
         *x = if x.abs() < LEAST { *x } else { y as f32 };

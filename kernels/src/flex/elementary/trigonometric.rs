@@ -85,7 +85,7 @@ fn tangents_of<S: MulAdd>(elements: &mut [f32]) {
 /// Adding and then subtracting this rounds to an integer, which the low bits of the sum are.
 const ROUNDING: f64 = 6_755_399_441_055_744.0;
 
-/// A quarter turn, in two parts, of which the first has 33 bits.
+/// π/2 as the sum of two numbers. The first one has 33 significant bits.
 const QUARTER: [f64; 2] = [6_746_518_852.0 / 4_294_967_296.0, 6.077_100_506_506_192e-11];
 
 /// `sin(r)` is `r * (1 + r² * polynomial(r²))`, up to an eighth of a turn.
