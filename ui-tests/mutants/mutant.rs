@@ -1,12 +1,14 @@
 //! Chooses a mutant of an instrumented crate by the environment: copied into it by `mutants.py`.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::env;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::panic;
 use std::process;
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 
 static CHOSEN: LazyLock<u32> = LazyLock::new(|| {
     let number = env::var("ONNX_EMBED_MUTANT").ok().and_then(|number| number.parse().ok()).unwrap_or(0);
@@ -19,16 +21,19 @@ static CHOSEN: LazyLock<u32> = LazyLock::new(|| {
 
 static FILE: LazyLock<Option<String>> = LazyLock::new(|| env::var("ONNX_EMBED_REACHED").ok());
 
-static REACHED: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
+thread_local! {
+    static REACHED: RefCell<BTreeSet<u32>> = const { RefCell::new(BTreeSet::new()) };
+}
 
-/// Returns true for the chosen mutant. Notes each that is reached.
+/// Returns true for the chosen mutant. Notes each that is reached, with the name of the thread: that of a test.
 pub fn is(number: u32) -> bool {
-    if let Some(path) = &*FILE {
-        let (word, bit) = (number as usize / 64, 1u64 << (number % 64));
-        if REACHED[word].fetch_or(bit, Ordering::Relaxed) & bit == 0 {
-            let file = OpenOptions::new().create(true).append(true).open(path);
-            file.and_then(|mut file| writeln!(file, "{number}")).expect("the list of mutants can be written");
-        }
+    if let Some(path) = &*FILE
+        && REACHED.with_borrow_mut(|reached| reached.insert(number))
+    {
+        let thread = thread::current();
+        let line = format!("{number}\t{}\n", thread.name().unwrap_or_default());
+        let file = OpenOptions::new().create(true).append(true).open(path);
+        file.and_then(|mut file| file.write_all(line.as_bytes())).expect("the list of mutants can be written");
     }
     *CHOSEN == number
 }

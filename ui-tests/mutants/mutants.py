@@ -3,7 +3,7 @@
     python ui-tests/mutants/mutants.py                       # 200 mutants of rules, inference and sizes
     python ui-tests/mutants/mutants.py --count 0             # all of them, hours
     python ui-tests/mutants/mutants.py --only passes/rules/  # those of files whose path holds a text
-    python ui-tests/mutants/mutants.py --number 17           # one, with the output of its test
+    python ui-tests/mutants/mutants.py --numbers 17 20       # some of them, with the output of their tests
 
 One build has all mutants, each chosen by the environment. The tests of `ir` are run with one mutant at a time, until one
 fails. Survivors that `explained.tsv` lists (file, function, change, reason) are no failures: the change has no effect that
@@ -30,7 +30,7 @@ TREE = TARGET / "tree"
 CHANGED = ["ir/src/passes", "ir/src/infer", "ir/src/dim"]
 
 # Tests of other things, and of the texts of the sources.
-LEFT_OUT = ("contributing-", "external-", "hostile-", "imports-", "messages-", "reproducible-", "signed-")
+LEFT_OUT = ("contributing-", "external-", "hostile-", "imports-", "messages-", "reproducible-", "scopes-", "signed-")
 
 COLUMNS = ["number", "file", "line", "function", "change"]
 
@@ -40,15 +40,15 @@ def main():
     arguments.add_argument("--count", type=int, default=200)
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--only", default="")
-    arguments.add_argument("--number", type=int)
+    arguments.add_argument("--numbers", type=int, nargs="+", default=[])
     arguments.add_argument("--jobs", type=int, default=os.cpu_count())
     arguments = arguments.parse_args()
     mutants = instrument()
     programs = build(mutants)
     reached, limit = baseline(programs)
-    if arguments.number:
-        return not killed(arguments.number, programs, limit, quiet=False)
     chosen = [row for row in mutants if arguments.only in row["file"]]
+    if arguments.numbers:
+        chosen = [row for row in mutants if row["number"] in arguments.numbers]
     if arguments.count and len(chosen) > arguments.count:
         chosen = sorted(random.Random(arguments.seed).sample(chosen, arguments.count), key=lambda row: row["number"])
     explained = read(HERE / "explained.tsv", ["file", "function", "change", "reason"])
@@ -56,19 +56,19 @@ def main():
     counts = {"killed": 0, "explained": 0, "survived": 0, "not reached": 0}
 
     def judge(row):
-        tests = [program for program in programs if row["number"] in reached[program]]
+        number = str(row["number"])
+        tests = [(program, reached[program][number]) for program in programs if number in reached[program]]
         if not tests:
             return "not reached"
-        return "killed" if killed(row["number"], tests, limit) else "survived"
+        return "killed" if killed(row["number"], tests, limit, quiet=not arguments.numbers) else "survived"
 
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        kinds = list(pool.map(judge, chosen))
-    for row, kind in zip(chosen, kinds, strict=True):
-        if kind != "killed" and (row["file"], row["function"], row["change"]) in reasons:
-            kind = "explained"
-        counts[kind] += 1
-        if kind in ("survived", "not reached"):
-            print(f"{kind}: {row['number']} {row['file']}:{row['line']} {row['function']}: {row['change']}", flush=True)
+        for row, kind in zip(chosen, pool.map(judge, chosen), strict=True):
+            if kind != "killed" and (row["file"], row["function"], row["change"]) in reasons:
+                kind = "explained"
+            counts[kind] += 1
+            if kind in ("survived", "not reached"):
+                print(f"{kind}: {row['number']} {row['file']}:{row['line']} {row['function']}: {row['change']}", flush=True)
     print(f"{len(chosen)} of {len(mutants)} mutants: " + ", ".join(f"{count} {kind}" for kind, count in counts.items()))
     return counts["survived"] + counts["not reached"] > 0
 
@@ -141,23 +141,46 @@ def numbers_at(error):
 
 
 def baseline(programs):
-    """Runs the tests without a mutant. Returns the mutants that each program reaches, and a limit of seconds."""
-    reached, times = {}, {}
+    """Runs the tests without a mutant. Returns the tests of each program that reach each mutant, and a limit of seconds."""
+    # Programs that did not change are not run again.
+    path, known = TARGET / "baseline.json", {}
+    if path.exists():
+        known = json.loads(path.read_text())
+    found = {}
     for program in programs:
-        path = TARGET / "reached"
-        path.unlink(missing_ok=True)
-        start = time.monotonic()
-        run(program, {"ONNX_EMBED_REACHED": str(path)}, check=True)
-        times[program] = time.monotonic() - start
-        reached[program] = set(map(int, path.read_text().split())) if path.exists() else set()
-    programs.sort(key=times.get)
-    return reached, 30 + 10 * max(times.values())
+        key = f"{program} {os.stat(program).st_mtime_ns}"
+        found[program] = known[key] if key in known else reached_by(program)
+        known[key] = found[program]
+        path.write_text(json.dumps(known))
+    programs.sort(key=lambda program: found[program]["seconds"])
+    limit = 30 + 10 * max(row["seconds"] for row in found.values())
+    return {program: row["reached"] for program, row in found.items()}, limit
+
+
+def reached_by(program):
+    """The tests that reach each mutant, and the seconds of all tests. No tests stand for all, if threads reach it."""
+    path = TARGET / "reached"
+    path.unlink(missing_ok=True)
+    start = time.monotonic()
+    run(program, [], {"ONNX_EMBED_REACHED": str(path)}, check=True)
+    seconds = time.monotonic() - start
+    listed = subprocess.run([program, "--list"], cwd=TREE / "ir", check=True, capture_output=True, text=True).stdout
+    tests = {line.removesuffix(": test") for line in listed.splitlines() if line.endswith(": test")}
+    reached, threads = {}, set()
+    for line in path.read_text().splitlines() if path.exists() else []:
+        number, name = line.split("\t")
+        reached.setdefault(number, []).append(name)
+        if name not in tests:
+            threads.add(number)
+    return {"reached": {**reached, **dict.fromkeys(threads, [])}, "seconds": seconds}
 
 
 def killed(number, programs, limit, quiet=True):
-    for program in programs:
+    """Runs the tests that reach a mutant, which `programs` has for each program."""
+    for program, tests in programs:
+        arguments = ["--exact", *tests] if tests else []
         try:
-            done = run(program, {"ONNX_EMBED_MUTANT": str(number)}, timeout=limit, quiet=quiet)
+            done = run(program, arguments, {"ONNX_EMBED_MUTANT": str(number)}, timeout=limit, quiet=quiet)
         except subprocess.TimeoutExpired:
             return True
         if done.returncode != 0:
@@ -165,10 +188,10 @@ def killed(number, programs, limit, quiet=True):
     return False
 
 
-def run(program, environment, quiet=True, **options):
+def run(program, arguments, environment, quiet=True, **options):
     output = subprocess.DEVNULL if quiet else None
     return subprocess.run(
-        [program], cwd=TREE / "ir", env={**os.environ, **environment}, stdout=output, stderr=output, **options
+        [program, *arguments], cwd=TREE / "ir", env={**os.environ, **environment}, stdout=output, stderr=output, **options
     )
 
 
