@@ -149,9 +149,6 @@ impl Dim {
             for (right, b) in other.terms() {
                 let mut atoms = [left, right].concat();
                 atoms.sort();
-                if atoms.len() > MAX_POLYNOMIAL_TERMS {
-                    return None;
-                }
                 product.add_term(atoms, a.checked_mul(b)?)?;
             }
             product = product.bounded()?;

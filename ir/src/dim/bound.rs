@@ -41,7 +41,7 @@ impl Dim {
             Atom::Quotient(a, b) | Atom::Min(a, b) => a.is_size() && b.is_size(),
             Atom::Max(a, b) => a.is_size() || b.is_size(),
         };
-        let term = |(atoms, factor): (&[Atom], i64)| factor > 0 && atoms.iter().all(atom);
+        let term = |(atoms, factor): (&[Atom], i64)| factor.is_positive() && atoms.iter().all(atom);
         if self.terms().all(term) {
             return true;
         }
@@ -59,7 +59,7 @@ impl Dim {
                 let replaced = removed.and_then(|()| rest.add(&bound.mul(&factor.into())?));
                 replaced.is_some_and(|dim| dim.stays_positive(levels))
             };
-            match (atom, factor < 0) {
+            match (atom, factor.is_negative()) {
                 (Atom::Name(_), _) => false,
                 (Atom::Quotient(a, b), true) => a.is_size() && b.number().is_some_and(|by| by > 0) && with(a),
                 (Atom::Quotient(..), false) => false,
@@ -82,9 +82,10 @@ impl Dim {
             (_, true) => Some(self.clone()),
             _ => {
                 // Numbers are last.
-                let key = |dim: &Dim| (dim.number().is_some(), dim.clone());
-                let (first, second) = if key(self) < key(other) { (self, other) } else { (other, self) };
-                Dim::of(atom(Box::new(first.clone()), Box::new(second.clone()))).bounded()
+                let mut operands = [self, other];
+                operands.sort_by_key(|&dim| (dim.number().is_some(), dim));
+                let [first, second] = operands.map(|dim| Box::new(dim.clone()));
+                Dim::of(atom(first, second)).bounded()
             }
         }
     }

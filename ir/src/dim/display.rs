@@ -10,7 +10,7 @@ impl fmt::Display for Dim {
             return f.write_str("0");
         }
         for (at, (atoms, factor)) in self.terms.iter().rev().enumerate() {
-            let sign = match (at, factor < 0) {
+            let sign = match (at, factor.is_negative()) {
                 (0, false) => "",
                 (0, true) => "-",
                 (_, false) => " + ",

@@ -16,7 +16,7 @@ impl Dim {
         }
         match (self.number(), other.number()) {
             (Some(a), Some(b)) => {
-                let down = i64::from((a < 0) != (b < 0) && a.checked_rem(b)? != 0);
+                let down = i64::from(a.is_negative() != b.is_negative());
                 a.checked_div(b)?.checked_sub(down).map(Dim::from)
             }
             (_, Some(by @ 1..)) => self.rounded_down(by),
