@@ -61,7 +61,7 @@ impl Dim {
             };
             match (atom, factor.is_negative()) {
                 (Atom::Name(_), _) => false,
-                (Atom::Quotient(a, b), true) => a.is_size() && b.number().is_some_and(|by| by > 0) && with(a),
+                (Atom::Quotient(a, _), true) => a.is_size() && with(a),
                 (Atom::Quotient(..), false) => false,
                 (Atom::Min(a, b), true) | (Atom::Max(a, b), false) => with(a) || with(b),
                 (Atom::Min(a, b), false) | (Atom::Max(a, b), true) => with(a) && with(b),
