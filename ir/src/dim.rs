@@ -226,6 +226,13 @@ mod tests {
     }
 
     #[test]
+    fn sizes_grow_to_a_limit() {
+        let power = |times| Dim::product(&vec![n(); times]);
+        assert_eq!(power(MAX_POLYNOMIAL_TERMS).map(|dim| dim.weight()), Some(MAX_POLYNOMIAL_TERMS));
+        assert_eq!(power(MAX_POLYNOMIAL_TERMS + 1), None);
+    }
+
+    #[test]
     fn overflow_is_no_size() {
         assert_eq!(Dim::from(i64::MAX).add(&1.into()), None);
         assert_eq!(Dim::from(i64::MIN).div(&(-1).into()), None);

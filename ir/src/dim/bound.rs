@@ -106,6 +106,19 @@ mod tests {
         check(rest.unwrap().larger(&0.into()), "-min(n, 5) + n");
         assert_eq!(n().compare(&(-1).into()), Some(Ordering::Greater));
         assert_eq!(n().compare(&0.into()), None);
+        let some = one_less.larger(&0.into()).and_then(|most| most.mul(&Dim::named("m")));
+        check(some.unwrap().larger(&0.into()), "m*max(n - 1, 0)");
+    }
+
+    #[test]
+    fn quotients_are_at_most_what_is_divided() {
+        let rest = |whole: Dim, divided: Dim, by: Dim| whole.sub(&divided.div(&by)?)?.larger(&0.into());
+        let m = Dim::named("m");
+        check(rest(n(), n(), 2.into()), "-floor((n) / (2)) + n");
+        check(rest(n(), n(), m), "-floor((n) / (m)) + n");
+        check(rest(1.into(), n(), 2.into()), "max(-floor((n) / (2)) + 1, 0)");
+        let negative = n().neg().unwrap();
+        check(rest(negative.clone(), negative, 2.into()), "max(-floor((-n) / (2)) - n, 0)");
     }
 
     #[test]
@@ -123,6 +136,7 @@ mod tests {
     fn numbers_compare_however_far_apart() {
         let (most, least) = (Dim::from(i64::MAX), Dim::from(-2));
         assert_eq!(most.larger(&least), Some(most.clone()));
-        assert_eq!(least.smaller(&most), Some(least));
+        assert_eq!(least.smaller(&most), Some(least.clone()));
+        assert_eq!(least.larger(&least), Some(least));
     }
 }

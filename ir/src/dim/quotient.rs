@@ -187,6 +187,9 @@ mod tests {
     fn a_product_divides_by_its_factors() {
         let product = n().mul(&Dim::named("m")).unwrap().mul(&12.into()).unwrap();
         check(product.div(&n().mul(&4.into()).unwrap()), "3*m");
+        let sum = n().add(&1.into()).unwrap();
+        check(sum.div(&sum), "1");
+        assert_eq!(Dim::from(0).div_exact(&0.into()), None);
     }
 
     #[test]
