@@ -311,3 +311,26 @@ impl Infer<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn elements_of_an_unknown_shape_are_no_constant() {
+        check(
+            r#"g (int64[2] shape) => (int64[a, b] y) <int64[4] x = {1, 2, 3, 4}> { y = Reshape (x, shape) }"#,
+            expect![[r#"
+                g (host int64[2] shape) => (int64[reshape_0, reshape_1] y)
+                <
+                    int64[4] x = {1, 2, 3, 4}
+                >
+                {
+                    int64[reshape_0, reshape_1] y = Reshape (x, shape)
+                }
+            "#]],
+        );
+    }
+}

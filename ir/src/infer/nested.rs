@@ -177,3 +177,49 @@ fn forget(block: &Block, values: &mut Values) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use crate::options::Options;
+    use crate::{print, testing};
+
+    /// Returns the type of the result of a loop in a loop. Its body of 1000 nodes settles at attempt `sizes + 1`.
+    fn nested(sizes: usize) -> String {
+        let mut body = "z0 = Neg (s) ".to_owned();
+        for at in 1..999 {
+            let _ = write!(body, "z{at} = Neg (z{}) ", at - 1);
+        }
+        let all = |of: fn(usize) -> String| (0..sizes).map(of).collect::<String>();
+        let (initial, state) = (all(|_| ", x".to_owned()), all(|at| format!(", float[k{at}] a{at}")));
+        let next = all(|at| match at.checked_sub(1) {
+            Some(before) => format!(", float[q{at}] a{before}"),
+            None => ", float[q] b".to_owned(),
+        });
+        let last = all(|at| format!(", w{at}"));
+        let text = format!(
+            "<ir_version: 10, opset_import: [\"\": 21]> g (float[n] x, float[2] t, int64 m, bool go) => (float[a] y) {{
+                y = Loop (m, go, t) <body = outer (int64 i, bool c, float[p] v) => (bool c, float[q] w) {{
+                    w{last} = Loop (m, go, v{initial}) <
+                        body = inner (int64 j, bool d, float[r] s{state}) => (bool d, float[r2] z998{next}) {{
+                            {body} b = Concat <axis = 0> (a0, x)
+                        }}
+                    >
+                }}>
+            }}"
+        );
+        let options = Options { simplify: false, ..Options::default() };
+        let model = crate::load_bytes(testing::file(&text).into(), &options);
+        let model = model.unwrap_or_else(|problems| panic!("{}", problems.report("model")));
+        let shown = print::graph(&model.graph);
+        let result = shown.split_once("=> (").and_then(|(_, rest)| rest.split_once(" y)"));
+        result.unwrap_or_default().0.to_owned()
+    }
+
+    #[test]
+    fn loops_in_loops_are_inferred_until_it_takes_too_long() {
+        assert_eq!(nested(20), "float32[2]");
+        assert_eq!(nested(21), "float32[state_46]");
+    }
+}

@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 use prost::Message;
 
 use crate::emit::Item;
-use crate::options::{Binding, Declared, Options};
+use crate::options::{Binding, Declared, DeclaredShape, Options, Size};
 use crate::testing;
 
 /// Prints the function calls in the code of a model, and the constants that contain the functions.
@@ -56,6 +56,19 @@ fn nodes_of_other_ranks_have_a_constant_of_their_own() {
             (F (x . clone ()) , (DType :: F32 , [n])))
             (F2 (y) , (DType :: F32 , [n_2 , 2])))
             (F (x) , (DType :: F32 , [n])))"#]],
+    );
+}
+
+#[test]
+fn a_declared_size_is_that_of_an_input_with_its_name() {
+    let sizes = ["n", "rest"].map(|name| Some(Size::Named(name.into())));
+    let declared = Declared { element: None, shape: DeclaredShape::Sizes(sizes.to_vec()) };
+    check(
+        "(float[n, 3] x) => (y, z) { y = my.F (x) z = MatMul (y, x) }",
+        &[("F", &[declared])],
+        expect![[r#"
+            F : fn (Tensor < 2 >) -> Tensor < 2 > = crate :: f
+            (F (x . clone ()) , (DType :: F32 , [n , custom :: ANY])))"#]],
     );
 }
 
