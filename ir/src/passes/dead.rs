@@ -132,7 +132,6 @@ impl Context<'_> {
             let state = states.get(&id).copied();
             if let Some(live) = state.and_then(|at| live.get_mut(at)) {
                 let next = state.and_then(|at| block.outputs.get(iterations.block_outputs + at));
-                let next = next.filter(|_| !*live);
                 open.extend(next.into_iter().flat_map(|&id| self.needs(id)));
                 *live = true;
             }
