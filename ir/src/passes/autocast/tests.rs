@@ -317,3 +317,64 @@ fn operators_in_16_bits_keep_their_parameters() {
         "#]],
     );
 }
+
+#[test]
+fn what_is_moved_from_inputs_has_no_precision_of_its_own() {
+    check(
+        r#"(float[2, 2] x, float[2, 2] z) => (float[2, 2] a, float[2, 2] b) <int64[4] pads = {0, 1, 0, -1}> {
+            p = MatMul (x, z)
+            moved = Pad (x, pads)
+            a = Add (p, moved)
+            e = Exp (x)
+            b = Sub (p, e)
+        }"#,
+        expect![[r#"
+            g (float32[2, 2] x, float32[2, 2] z) => (float32[2, 2] a, float32[2, 2] b)
+            <
+                int64[4] pads = {0, 1, 0, -1}
+            >
+            {
+                float16[2, 2] %8 = Cast <to: F16, saturate: true, toward: "Up"> (x)
+                float16[2, 2] %9 = Cast <to: F16, saturate: true, toward: "Up"> (z)
+                float16[2, 2] p = MatMul (%8, %9)
+                float32[2, 2] moved = Pad <mode: Constant> (x, pads)
+                float16[2, 2] %10 = Cast <to: F16, saturate: true, toward: "Up"> (moved)
+                float16[2, 2] %5 = Add (p, %10)
+                float32[2, 2] e = Exp (x)
+                float32[2, 2] %11 = Cast <to: F32, saturate: true, toward: "Up"> (p)
+                float32[2, 2] b = Sub (%11, e)
+                float32[2, 2] a = Cast <to: F32, saturate: true, toward: "Up"> (%5)
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn a_mean_beside_a_result_of_16_bits_is_of_single_precision() {
+    check(
+        r#"(float[n, 2] x) => (float[n, 2] y, float[n, 1] mean, float[n, 1] other)
+        <float[2, 2] w = {1, 2, 3, 4}, float[2] s = {2, 3}, float[2] t = {3, 4}> {
+            p = MatMul (x, w)
+            y, mean = LayerNormalization (p, s)
+            unused, other = LayerNormalization (p, t)
+        }"#,
+        expect![[r#"
+            g (float32[n, 2] x) => (float32[n, 2] y, float32[n, 1] mean, float32[n, 1] other)
+            <
+                float32[2, 2] w = {1, 2, 3, 4},
+                float32[2] s = {2, 3},
+                float32[2] t = {3, 4},
+                float16[2, 2] %10 = Cast (w),
+                float16[2] %11 = Cast (s)
+            >
+            {
+                float16[n, 2] %9 = Cast <to: F16, saturate: true, toward: "Up"> (x)
+                float16[n, 2] p = MatMul (%9, %10)
+                float16[n, 2] %5, float32[n, 1] mean = LayerNormalization <axis: -1, epsilon: 1e-5, statistics: F32> (p, %11)
+                float32[n, 2] %13 = Cast <to: F32, saturate: true, toward: "Up"> (p)
+                _, float32[n, 1] other = LayerNormalization <axis: -1, epsilon: 1e-5, statistics: F32> (%13, t)
+                float32[n, 2] y = Cast <to: F32, saturate: true, toward: "Up"> (%5)
+            }
+        "#]],
+    );
+}

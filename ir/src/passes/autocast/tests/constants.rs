@@ -128,3 +128,65 @@ fn parameters_that_learn_are_converted_at_each_call() {
         "#]],
     );
 }
+
+#[test]
+fn numbers_that_stay_themselves_are_of_16_bits() {
+    with(
+        r#"(float[n, 2] x) => (float[n, 2] y)
+        <float[2, 2] w = {1, 2, 3, 4}, float[2] small = {1e-12, 1}, float[1] epsilon = {1e-12}, float one = {1}> {
+            third = Constant <value_float = 0.3> ()
+            p = MatMul (x, w)
+            a = Mul (p, third)
+            b = Sub (one, a)
+            c = Mul (b, small)
+            y = Add (c, epsilon)
+        }"#,
+        |options| options.simplify = false,
+        expect![[r#"
+            g (float32[n, 2] x) => (float32[n, 2] y)
+            <
+                float32[2, 2] w = {1, 2, 3, 4},
+                float32[2] small = {0.000000000001, 1},
+                float32[1] epsilon = {0.000000000001},
+                float16[2, 2] %12 = Cast (w),
+                float16[] %13 = {0.30004883},
+                float16[] %14 = {1},
+                float16[2] %15 = Cast (small)
+            >
+            {
+                float16[n, 2] %11 = Cast <to: F16, saturate: true, toward: "Up"> (x)
+                float16[n, 2] p = MatMul (%11, %12)
+                float16[n, 2] a = Mul (p, %13)
+                float16[n, 2] b = Sub (%14, a)
+                float16[n, 2] c = Mul (b, %15)
+                float32[n, 2] %16 = Cast <to: F32, saturate: true, toward: "Up"> (c)
+                float32[n, 2] y = Add (%16, epsilon)
+            }
+        "#]],
+    );
+}
+
+#[test]
+fn elementwise_results_of_parameters_that_learn_are_of_single_precision() {
+    with(
+        r#"(float[n, 2] x) => (float[n, 2] y) <float[2, 2] w = {1, 2, 3, 4}, float[2] b = {1, 2}> {
+            s = Sub (w, b)
+            y = Gemm (x, s)
+        }"#,
+        |options| options.training = true,
+        expect![[r#"
+            g (float32[n, 2] x) => (float32[n, 2] y)
+            <
+                float32[2, 2] w = {.. 16 bytes},
+                float32[2] b = {.. 8 bytes}
+            >
+            {
+                float32[2, 2] s = Sub (w, b)
+                float16[n, 2] %5 = Cast <to: F16, saturate: true, toward: "Up"> (x)
+                float16[2, 2] %6 = Cast <to: F16, saturate: true, toward: "Up"> (s)
+                float16[n, 2] %4 = Gemm <alpha: 1.0, beta: 1.0, transposed: [false, false]> (%5, %6)
+                float32[n, 2] y = Cast <to: F32, saturate: true, toward: "Up"> (%4)
+            }
+        "#]],
+    );
+}
