@@ -261,4 +261,55 @@ mod tests {
             "#]],
         );
     }
+
+    #[test]
+    fn a_state_on_which_a_live_one_depends_stays() {
+        check(
+            r#"g (float[2] x, int64 m) => (float[r, 2] y) {
+                p, q, y = Loop (m, , x, x) <body = b (int64 i, bool c, float[2] a, float[2] b)
+                    => (bool c2, float[2] a2, float[2] b2, float[2] r) {
+                    a2 = Neg (a)
+                    b2 = Add (b, a)
+                    r = Exp (b)
+                    c2 = Identity (c)
+                }>
+            }"#,
+            expect![[r#"
+                g (float32[2] x, host int64[] m) => (float32[iterations, 2] y)
+                {
+                    _, _, float32[iterations, 2] y = Loop (m, , x, x)
+                        body (int64[] i, bool[] c, float32[2] a, float32[2] b) => (bool[] c, float32[2] a2, float32[2] b2, float32[2] r)
+                        {
+                            float32[2] a2 = Neg (a)
+                            float32[2] b2 = Add (b, a)
+                            float32[2] r = Exp (b)
+                        }
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn results_of_scans_keep_their_axes() {
+        check(
+            r#"g (float[n, 2] x) => (float[2, n] y) {
+                u, y = Scan <num_scan_inputs = 1, scan_output_axes = [0, 1], body = b (float[2] a)
+                    => (float[2] b, float[2] c) {
+                    b = Neg (a)
+                    c = Exp (a)
+                }> (x)
+            }"#,
+            expect![[r#"
+                g (float32[n, 2] x) => (float32[2, n] y)
+                {
+                    _, float32[2, n] y = Scan <slices: 1, inputs: [[], []], outputs: [[0, 1], []], flow: {before: 0, behind: 1, block_inputs: 0, block_outputs: 0}> (x)
+                        body (float32[2] a) => (float32[2] b, float32[2] c)
+                        {
+                            float32[2] b = Neg (a)
+                            float32[2] c = Exp (a)
+                        }
+                }
+            "#]],
+        );
+    }
 }

@@ -172,4 +172,108 @@ mod tests {
         "#]]
         .assert_eq(&trained(text, []).0);
     }
+
+    /// Returns the graph of a transposed weight of so many columns.
+    fn transposed(columns: usize, more: &str) -> String {
+        let numbers = vec!["1"; 2 * columns].join(", ");
+        let text = format!(
+            "<ir_version: 10, opset_import: [\"\": 21]>
+            g (float[N, {columns}] x) => (float[N, 2] y, z) <float[2, {columns}] w = {{{numbers}}}> {{
+                t = Transpose (w)
+                y = MatMul (x, t)
+                {more}
+            }}"
+        );
+        graph(&text, []).0
+    }
+
+    #[test]
+    fn a_weight_is_not_in_memory_in_two_forms() {
+        let read = "z = Add (x, w)";
+        let shown = [transposed(4000, "z = Neg (x)"), transposed(4000, read), transposed(2, read)];
+        expect![[r#"
+            g (float32[N, 4000] x) => (float32[N, 2] y, float32[N, 4000] z)
+            <
+                float32[2, 4000] w = {.. 32000 bytes},
+                float32[4000, 2] t = Transpose (w)
+            >
+            {
+                float32[N, 2] y = MatMul (x, t)
+                float32[N, 4000] z = Neg (x)
+            }
+            g (float32[N, 4000] x) => (float32[N, 2] y, float32[2, 4000] z)
+            <
+                float32[2, 4000] w = {.. 32000 bytes}
+            >
+            {
+                float32[4000, 2] t = Transpose (w)
+                float32[N, 2] y = MatMul (x, t)
+                float32[2, 4000] z = Add (x, w)
+            }
+            g (float32[N, 2] x) => (float32[N, 2] y, float32[2, 2] z)
+            <
+                float32[2, 2] w = {1, 1, 1, 1},
+                float32[2, 2] t = {1, 1, 1, 1}
+            >
+            {
+                float32[N, 2] y = MatMul (x, t)
+                float32[2, 2] z = Add (x, w)
+            }
+        "#]]
+        .assert_eq(&shown.concat());
+    }
+
+    #[test]
+    fn constants_grow_to_a_limit() {
+        let text = r#"<ir_version: 10, opset_import: ["": 21]>
+            g (float x) => (a, b, c)
+            <float[4, 1] w = {1, 2, 3, 4}, int64[2] most = {4, 65542}, int64[2] more = {4, 65543}, int64[2] twice = {1, 2}> {
+                most_of_w = Expand (w, most)
+                a = Add (x, most_of_w)
+                more_of_w = Expand (w, more)
+                b = Add (x, more_of_w)
+                again = Tile (most_of_w, twice)
+                c = Add (x, again)
+            }"#;
+        expect![[r#"
+            g (float32[] x) => (float32[4, 65542] a, float32[4, 65543] b, float32[4, 131084] c)
+            <
+                float32[4, 1] w = {1, 2, 3, 4},
+                int64[2] most = {4, 65542},
+                int64[2] more = {4, 65543},
+                int64[2] twice = {1, 2},
+                float32[4, 65542] most_of_w = Expand (w, most)
+            >
+            {
+                float32[4, 65542] a = Add (x, most_of_w)
+                float32[4, 65543] more_of_w = Expand (w, more)
+                float32[4, 65543] b = Add (x, more_of_w)
+                float32[4, 131084] again = Tile (most_of_w, twice)
+                float32[4, 131084] c = Add (x, again)
+            }
+        "#]]
+        .assert_eq(&graph(text, []).0);
+    }
+
+    #[test]
+    fn what_is_made_of_filled_constants_may_grow_with_them() {
+        let text = r#"<ir_version: 10, opset_import: ["": 21]>
+            g (float x) => (y) <int64[2] many = {1048576, 1}, int64[2] four = {1, 4}> {
+                zeros = ConstantOfShape (many)
+                wide = Expand (zeros, four)
+                y = Add (x, wide)
+            }"#;
+        expect![[r#"
+            g (float32[] x) => (float32[1048576, 4] y)
+            <
+                int64[2] many = {1048576, 1},
+                int64[2] four = {1, 4},
+                float32[1048576, 4] wide = Expand (ConstantOfShape (many), four)
+            >
+            {
+                float32[1048576, 4] y = Add (x, wide)
+            }
+        "#]]
+        .assert_eq(&graph(text, []).0);
+    }
 }

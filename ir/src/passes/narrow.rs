@@ -63,7 +63,26 @@ fn parts(node: &mut Node, partial: &Rc<dyn Operator>, values: &mut Values, names
 mod tests {
     use expect_test::expect;
 
-    use crate::testing::check;
+    use crate::options::Options;
+    use crate::testing::{check, file};
+
+    /// Returns the number of operands of each node that a sum becomes.
+    fn operands(sum: usize) -> Vec<usize> {
+        let all = vec!["x"; sum].join(", ");
+        let header = r#"<ir_version: 10, opset_import: ["": 21]>"#;
+        let text = format!("{header} g (float[n] x) => (float[n] y) {{ y = Sum ({all}) }}");
+        let options = Options { simplify: false, ..Options::default() };
+        let model = crate::load_bytes(file(&text).into(), &options).unwrap();
+        model.graph.body.nodes.iter().map(|node| node.inputs.len()).collect()
+    }
+
+    #[test]
+    fn sums_have_at_most_64_operands() {
+        assert_eq!(operands(64), [64]);
+        assert_eq!(operands(65), [64, 2]);
+        assert_eq!(operands(127), [64, 64]);
+        assert_eq!(operands(128), [64, 64, 2]);
+    }
 
     #[test]
     fn wide_means_are_sums_of_sums() {

@@ -242,4 +242,70 @@ mod tests {
             "#]],
         );
     }
+
+    #[test]
+    fn a_constant_that_branches_choose_for_the_device_is_there() {
+        check(
+            r#"g (float[2] x, bool c) => (float[2] y) {
+                s = If (c) <
+                    then_branch = t () => (float p) { p = Constant <value_float = 2.0> () },
+                    else_branch = e () => (float q) { q = Constant <value_float = 3.0> () }
+                >
+                y = Mul (x, s)
+            }"#,
+            expect![[r#"
+                g (float32[2] x, host bool[] c) => (float32[2] y)
+                <
+                    float32[] p = {2},
+                    float32[] q = {3}
+                >
+                {
+                    float32[] s = If (c)
+                        then_branch () => (float32[] p)
+                        {
+                        }
+                        else_branch () => (float32[] q)
+                        {
+                        }
+                    float32[2] y = Mul (x, s)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn state_is_where_it_begins_or_where_it_is_needed() {
+        check(
+            r#"g (float[2] x, int64 n, int64 k) => (float[2] y, int64 h3, int64 d3) {
+                count = Neg (n)
+                best = ArgMax <keepdims = 0> (x)
+                y, h3, d3, w3 = Loop (count, , x, count, k, best) <
+                    body = b (int64 i, bool c, float[2] a, int64 h, int64 d, int64 w)
+                        => (bool go, float[2] a2, int64 h2, int64 d2, int64 w2) {
+                        a2 = Neg (a)
+                        h2 = Add (h, h)
+                        d2 = Add (d, d)
+                        w2 = Add (w, w)
+                        go = Less (w2, count)
+                    }
+                >
+            }"#,
+            expect![[r#"
+                g (float32[2] x, host int64[] n, int64[] k) => (float32[2] y, host int64[] h3, int64[] d3)
+                {
+                    host int64[] count = Neg (n)
+                    int64[] best = ArgMax <function: "arg_max", axis: 0> (x)
+                    float32[2] y, host int64[] h3, int64[] d3, _ = Loop (count, , x, count, k, best)
+                        body (int64[] i, bool[] c, float32[2] a, host int64[] h, int64[] d, host int64[] w) => (host bool[] go, float32[2] a2, host int64[] h2, int64[] d2, host int64[] w2)
+                        {
+                            float32[2] a2 = Neg (a)
+                            host int64[] h2 = Add (h, h)
+                            int64[] d2 = Add (d, d)
+                            host int64[] w2 = Add (w, w)
+                            host bool[] go = Less (w2, count)
+                        }
+                }
+            "#]],
+        );
+    }
 }
