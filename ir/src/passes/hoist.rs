@@ -224,6 +224,30 @@ mod tests {
     }
 
     #[test]
+    fn what_is_computed_from_weights_may_be_in_memory_in_two_forms() {
+        let text = r#"<ir_version: 10, opset_import: ["": 21]>
+            g (float[N, 2] x) => (float[N, 2] y, float[2, 2] z) <float[2, 2] w = {1, 2, 3, 4}> {
+                e = Exp (w)
+                t = Transpose (e)
+                y = MatMul (x, t)
+                z = Add (x, e)
+            }"#;
+        expect![[r#"
+            g (float32[N, 2] x) => (float32[N, 2] y, float32[2, 2] z)
+            <
+                float32[2, 2] w = {1, 2, 3, 4},
+                float32[2, 2] e = Exp (w),
+                float32[2, 2] t = Transpose (Exp (w))
+            >
+            {
+                float32[N, 2] y = MatMul (x, t)
+                float32[2, 2] z = Add (x, e)
+            }
+        "#]]
+        .assert_eq(&graph(text, []).0);
+    }
+
+    #[test]
     fn constants_grow_to_a_limit() {
         let text = r#"<ir_version: 10, opset_import: ["": 21]>
             g (float x) => (a, b, c)
