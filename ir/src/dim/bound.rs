@@ -61,6 +61,7 @@ impl Dim {
             };
             match (atom, factor.is_negative()) {
                 (Atom::Name(_), _) => false,
+                // No divisor is negative, and a quotient by 0 is 0.
                 (Atom::Quotient(a, _), true) => a.is_size() && with(a),
                 (Atom::Quotient(..), false) => false,
                 (Atom::Min(a, b), true) | (Atom::Max(a, b), false) => with(a) || with(b),
