@@ -41,7 +41,7 @@ fn file(path: &Path, name: &Path, origin: &str, bytes: &[u8]) -> Code {
         return code!(embedded!(include_bytes!(#shown), #length));
     }
     let symbol = symbol(origin, &name.to_string_lossy(), bytes);
-    let directives = directives(&shown, bytes.len());
+    let directives = directives(&from_current_folder(path).to_string_lossy(), bytes.len());
     code!(embedded!(include_bytes!(#shown), #length, #symbol, #directives))
 }
 
@@ -59,6 +59,14 @@ fn symbol(origin: &str, name: &str, bytes: &[u8]) -> String {
         number = hash(number, word.get(..8).unwrap_or(word));
     }
     format!("onnx_embed_{number:016x}")
+}
+
+/// Returns the path of a file below the folder in which rustc runs, relative to it: that of the workspace, or of a package
+/// from a registry. The directives are a part of the module whose hash is in the names of symbols, so that programs would
+/// depend on the folder. rustc's assembler opens the file in the same process.
+fn from_current_folder(path: &Path) -> &Path {
+    let here = std::env::current_dir().ok();
+    here.and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path)
 }
 
 /// Returns the directives for the assembler: `.incbin "path",start,length`.
@@ -103,6 +111,14 @@ mod tests {
             "{large}"
         );
         assert!(large.ends_with(r#" , ".incbin \"/a\\040b.onnx\",0,1048577")"#), "{large}");
+    }
+
+    #[test]
+    fn the_assembler_opens_files_below_the_current_folder_by_their_relative_path() {
+        let path = std::env::current_dir().unwrap().join("models").join("m.onnx");
+        assert_eq!(from_current_folder(&path), Path::new("models").join("m.onnx"));
+        let elsewhere = Path::new("/elsewhere/m.onnx");
+        assert_eq!(from_current_folder(elsewhere), elsewhere);
     }
 
     #[test]
