@@ -105,7 +105,7 @@ fn of_channels(m: &mut Match<'_, '_>, name: &str) -> Result<ValueId, Miss> {
     }
     let mut sizes = shape.iter().enumerate();
     let fits = |(at, size): (usize, &Dim)| size.is(if first + at == 1 { channels } else { 1 });
-    if first > 1 || !sizes.all(fits) {
+    if !sizes.all(fits) {
         return Err("the constant is not one number for each channel");
     }
     m.shaped(id, &[channels])

@@ -143,7 +143,7 @@ fn steps_forward(m: &mut Match<'_, '_>) -> Result<(), Miss> {
     let node = m.node("s")?;
     match (node.input(4), m.ints(node, 4)) {
         (None, _) => Ok(()),
-        (_, Some(steps)) if steps.iter().all(|&step| step > 0) => Ok(()),
+        (_, Some(steps)) if steps.iter().all(|step| step.is_positive()) => Ok(()),
         _ => Err("a step is negative, or known only at run time"),
     }
 }

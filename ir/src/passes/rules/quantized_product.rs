@@ -183,7 +183,7 @@ fn channels(m: &mut Match<'_, '_>, id: ValueId, along: usize) -> Result<[Option<
     let (quantized, axis) = scaled(m, id)?;
     let scale = m.tensor_of(quantized.scale)?;
     let axis = if axis < 0 { axis.checked_add_unsigned(rank as u64) } else { Some(axis) };
-    let fits = axis.and_then(|axis| usize::try_from(axis).ok()) == Some(along) && scale.rank() == 1;
+    let fits = axis.and_then(|axis| usize::try_from(axis).ok()) == Some(along);
     if scale.count() == Some(1) || fits {
         inputs(m, quantized)
     } else {
