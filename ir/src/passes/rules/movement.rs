@@ -168,24 +168,22 @@ fn through_wider(m: &mut Match<'_, '_>) -> Result<(), Miss> {
 
 /// Returns `true` if a type represents every value of another exactly.
 fn represents(wide: DType, narrow: DType) -> bool {
-    // Digits of the fraction, including the hidden one, and bits of the exponent.
+    use DType::{Bf16, F16, F32, F64};
+    // Digits of the fraction, including the hidden one.
     let float = |dtype: DType| match dtype {
-        DType::F64 => Some((53, 11)),
-        DType::F32 => Some((24, 8)),
-        DType::F16 => Some((11, 5)),
-        DType::Bf16 => Some((8, 8)),
+        F64 => Some(53),
+        F32 => Some(24),
+        F16 => Some(11),
+        Bf16 => Some(8),
         _ => None,
     };
     let digits = |dtype: DType| dtype.bits() - u32::from(dtype.is_signed());
     match (wide.kind(), narrow.kind()) {
-        _ if wide == narrow => true,
-        (ElementClass::Float, ElementClass::Float) => match (float(wide), float(narrow)) {
-            (Some((a, b)), Some((c, d))) => a >= c && b >= d,
-            _ => false,
-        },
-        // Every float with an exponent of 8 bits represents integers that have at most its digits.
+        (ElementClass::Float, ElementClass::Float) => {
+            matches!((wide, narrow), (F64, F32 | F16 | Bf16) | (F32, F16 | Bf16))
+        }
         (ElementClass::Float, ElementClass::Int) => {
-            float(wide).is_some_and(|(mantissa, exponent)| mantissa >= digits(narrow) && exponent >= 8)
+            float(wide).is_some_and(|fraction| fraction >= digits(narrow))
         }
         (ElementClass::Int, ElementClass::Int) => {
             let sign = wide.is_signed() || !narrow.is_signed();
@@ -266,5 +264,39 @@ mod tests {
         assert_eq!(found("uint16", 4), [reason]);
         assert!(found("int32", 6).is_empty());
         assert!(found("bool", 9).is_empty());
+    }
+
+    #[test]
+    fn casts_through_wider_types_are_one_cast() {
+        let found = |dtypes: [&str; 3], through: i32, to: i32| {
+            let [from, _, result] = dtypes;
+            let nodes = format!("w = Cast <to = {through}> (x) y = Cast <to = {to}> (w)");
+            reasons("casts", &format!("({from}[N] x) => ({result}[N] y) {{ {nodes} }}"))
+        };
+        for (dtypes, through, to) in [
+            (["float16", "float", "int8"], 1, 3),
+            (["float16", "float", "bfloat16"], 1, 16),
+            (["bfloat16", "float", "double"], 1, 11),
+            (["float16", "double", "float"], 11, 1),
+            (["int8", "int32", "uint8"], 6, 2),
+            (["int8", "float", "int8"], 1, 3),
+            (["uint8", "bfloat16", "float"], 16, 1),
+            (["uint8", "float16", "float"], 10, 1),
+        ] {
+            assert!(found(dtypes, through, to).is_empty(), "{dtypes:?}");
+        }
+        let loss = "the intermediate type cannot represent all values";
+        let other = "other attributes affect the cast to this type";
+        for (dtypes, through, to, reason) in [
+            (["float16", "bfloat16", "float"], 16, 1, loss),
+            (["bfloat16", "float16", "float"], 10, 1, loss),
+            (["int32", "float", "double"], 1, 11, loss),
+            (["uint8", "int8", "int32"], 3, 6, loss),
+            (["uint32", "int32", "int64"], 6, 7, loss),
+            (["float16", "float", "float8e4m3fn"], 1, 17, other),
+            (["int8", "int32", "int4"], 6, 22, other),
+        ] {
+            assert_eq!(found(dtypes, through, to), [reason], "{dtypes:?}");
+        }
     }
 }
