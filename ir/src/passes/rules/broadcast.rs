@@ -160,7 +160,8 @@ fn element(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
 mod tests {
     use expect_test::expect;
 
-    use crate::passes::rewrite::testing::shown;
+    use crate::passes::rewrite::testing::{graph, shown};
+    use crate::passes::rules;
 
     #[test]
     fn redundant_expands_and_selections_are_removed() {
@@ -225,5 +226,42 @@ mod tests {
               float32[N] z = Gather <axis: 1> (x, %6)
         "#]]
         .assert_eq(&shown(super::RULES));
+    }
+
+    #[test]
+    fn expands_remain_that_give_a_size() {
+        let text = r#"<ir_version: 10, opset_import: ["": 21]>
+            g (float[1, 1] x, float[N, 1] y, float[N, 3] w) => (float[N, 3] z) {
+                s = Shape (w) e = Expand (x, s) f = Expand (y, s) z = Sub (e, f)
+            }"#;
+        expect![[r#"
+            g (float32[1, 1] x, float32[N, 1] y, float32[N, 3] w) => (float32[N, 3] z)
+            <
+                int64[2] s = {N, 3}
+            >
+            {
+                float32[N, 3] f = Expand (y, s)
+                float32[N, 3] z = Sub (x, f)
+            }
+        "#]]
+        .assert_eq(&graph(text, rules::all()).0);
+    }
+
+    #[test]
+    fn tiles_of_one_element_are_removed() {
+        let text = r#"<ir_version: 4, opset_import: ["": 8]>
+            g (float[N, 1] x, float[N, 2] w, float[N, 3] y, float[N, 6] z) => (float[N, 3] u, float[N, 6] v)
+            <int64[2] r = {1, 3}> { a = Tile (x, r) u = Add (a, y) b = Tile (w, r) v = Add (b, z) }"#;
+        expect![[r#"
+            g (float32[N, 1] x, float32[N, 2] w, float32[N, 3] y, float32[N, 6] z) => (float32[N, 3] u, float32[N, 6] v)
+            <
+                int64[2] r = {1, 3}
+            >
+            {
+                float32[N, 3] u = Add (x, y)
+                float32[N, 6] b = Tile (w, r)
+                float32[N, 6] v = Add (b, z)
+            }
+        "#]].assert_eq(&graph(text, rules::all()).0);
     }
 }

@@ -137,7 +137,7 @@ fn scaled(m: &mut Match<'_, '_>, activation: Option<Fused>, operands: [ValueId; 
 mod tests {
     use expect_test::expect;
 
-    use crate::passes::rewrite::testing::shown;
+    use crate::passes::rewrite::testing::{reasons, shown};
 
     #[test]
     fn scales_and_offsets_are_one_operator() {
@@ -217,5 +217,20 @@ mod tests {
               >
               float32[N, 3, 4] y = ScaleChannels <activation: {name: "Tanh"}> (x, %7, %9)
         "#]].assert_eq(&shown(super::RULES));
+    }
+
+    #[test]
+    fn factors_of_another_axis_remain() {
+        let found = |shape: &str| {
+            let constants = format!("<float{shape} f = {{1, 2, 3}}, float[3, 1] o = {{4, 5, 6}}>");
+            let nodes = "{ p = Mul (x, f) y = Add (o, p) }";
+            reasons(
+                "factor and offset of channels",
+                &format!("(float[N, 3, 3] x) => (float[N, 3, 3] y) {constants} {nodes}"),
+            )
+        };
+        let reason = ["the constant is not one number for each channel"];
+        assert_eq!([found("[3]"), found("[1, 3]")], [reason, reason]);
+        assert!(found("[3, 1]").is_empty());
     }
 }

@@ -177,4 +177,32 @@ mod tests {
         "#]]
         .assert_eq(&graph(text, rules::all()).0);
     }
+
+    #[test]
+    fn only_equal_elementwise_operators_are_merged() {
+        let kinds = |opset: u32, split: &str, nodes: &str| {
+            let text = format!(
+                "<ir_version: 10, opset_import: [\"\": {opset}]>
+                g (float[N, 8] x, float[N, 1] f, float[N, 4] o) => (float[N, 8] z) {{
+                    a, b = Split <axis = 1, {split}> (x) {nodes} z = Concat <axis = 1> (c, d)
+                }}"
+            );
+            let (graph, _) = graph(&text, rules::all());
+            let kinds = graph.lines().filter_map(|line| line.split_once(" = ")?.1.split(' ').next());
+            kinds.collect::<Vec<_>>().join(" ")
+        };
+        let new = |nodes: &str| kinds(21, "num_outputs = 2", nodes);
+        let old = |opset: u32, nodes: &str| kinds(opset, "split = [4, 4]", nodes);
+        assert_eq!(new("c = Tanh (a) d = Sigmoid (b)"), "Split Tanh Sigmoid Concat");
+        assert_eq!(new("c = Softmax (a) d = Softmax (b)"), "Split Softmax Softmax Concat");
+        assert_eq!(new("c = Tanh (b) d = Tanh (a)"), "Split Tanh Tanh Concat");
+        assert_eq!(new("c = Max (a, f) d = Max (b, f)"), "Max");
+        assert_eq!(new("c = Max (a, o) d = Max (b, o)"), "Concat Max");
+        assert_eq!(old(8, "c = Tanh (a) d = Tanh (b)"), "Tanh");
+        assert_eq!(old(8, "c = Add (a, f) d = Add (b, f)"), "Add");
+        assert_eq!(
+            old(6, "c = Add <axis = 0, broadcast = 1> (a, f) d = Add <axis = 0, broadcast = 1> (b, f)"),
+            "Split Add Add Concat"
+        );
+    }
 }

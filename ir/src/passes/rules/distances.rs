@@ -79,7 +79,7 @@ fn centers_of(m: &Match<'_, '_>, id: ValueId, features: i64) -> Result<i64, Miss
 mod tests {
     use expect_test::expect;
 
-    use crate::passes::rewrite::testing::shown;
+    use crate::passes::rewrite::testing::{reasons, shown};
 
     #[test]
     fn distances_are_one_operator() {
@@ -107,5 +107,23 @@ mod tests {
               float32[N, 2] y = DividedDistances (%14, %10, %12)
         "#]]
         .assert_eq(&shown(super::RULES));
+    }
+
+    #[test]
+    fn centers_have_all_features() {
+        let found = |shape: &str, centers: &str| {
+            let constants = format!(
+                "<float[1, {shape}] c = {{{centers}}}, float[2, 3] d = {{1, 2, 1, 2, 1, 2}}, float two = {{2}}, \
+                 int64[1] axis = {{2}}>"
+            );
+            let nodes =
+                "{ m = Sub (x, c) s = Pow (m, two) q = Div (s, d) y = ReduceSum <keepdims = 0> (q, axis) }";
+            reasons(
+                "distances from centers",
+                &format!("(float[N, 1, 3] x) => (float[N, 2] y) {constants} {nodes}"),
+            )
+        };
+        assert!(found("2, 3", "1, 2, 3, 4, 5, 6").is_empty());
+        assert_eq!(found("2, 1", "1, 2"), ["the constant is not a row of features for each center"]);
     }
 }

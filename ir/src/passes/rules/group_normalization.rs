@@ -112,7 +112,7 @@ fn channels(m: &mut Match<'_, '_>, name: &str) -> Result<ValueId, Miss> {
 mod tests {
     use expect_test::expect;
 
-    use crate::passes::rewrite::testing::shown;
+    use crate::passes::rewrite::testing::{reasons, shown};
 
     #[test]
     fn groups_are_normalized() {
@@ -167,5 +167,32 @@ mod tests {
               >
               float32[N, 2, 3] y = InstanceNormalization <epsilon: 1e-5> (x, %9, %11)
         "#]].assert_eq(&shown(super::RULES));
+    }
+
+    #[test]
+    fn factors_of_another_axis_remain() {
+        let found = |shape: &str| {
+            let constants = format!(
+                "<float[3] one = {{1, 1, 1}}, float[3] zero = {{0, 0, 0}}, float{shape} s = {{1, 2, 3}}, \
+                 float[3, 1] b = {{3, 4, 5}}>"
+            );
+            let nodes = "{ n = InstanceNormalization (x, one, zero) f = Mul (n, s) y = Add (b, f) }";
+            reasons(
+                "scale and bias of channels",
+                &format!("(float[N, 3, 3] x) => (float[N, 3, 3] y) {constants} {nodes}"),
+            )
+        };
+        let reason = ["the constant is not one number for each channel"];
+        assert_eq!([found("[3]"), found("[1, 3]")], [reason, reason]);
+        assert!(found("[3, 1]").is_empty());
+    }
+
+    #[test]
+    fn no_channels_are_no_groups() {
+        let text = "(float[N, 0, 3, 2] x) => (float[N, 0, 3, 2] y)
+            <int64[3] s = {0, 0, 6}, float[0] one = {}, float[0] zero = {}> {
+                r = Reshape (x, s) n = InstanceNormalization (r, one, zero) t = Shape (x) y = Reshape (n, t)
+            }";
+        assert_eq!(reasons("group norm", text), ["the channels are not reshaped to groups"]);
     }
 }

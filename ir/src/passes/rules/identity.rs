@@ -152,7 +152,7 @@ fn steps_forward(m: &mut Match<'_, '_>) -> Result<(), Miss> {
 mod tests {
     use expect_test::expect;
 
-    use crate::passes::rewrite::testing::shown;
+    use crate::passes::rewrite::testing::{reasons, shown};
 
     #[test]
     fn operators_without_effect_are_removed() {
@@ -300,5 +300,18 @@ mod tests {
               float32[N] y = Floor (x)
         "#]]
         .assert_eq(&shown(super::RULES));
+    }
+
+    #[test]
+    fn reversals_remain() {
+        let found = |start: i64, end: i64, step: i64| {
+            let constants = format!(
+                "<int64[1] start = {{{start}}}, int64[1] end = {{{end}}}, int64[1] axis = {{0}}, int64[1] step = {{{step}}}>"
+            );
+            let nodes = "{ y = Slice (x, start, end, axis, step) z = Exp (y) }";
+            reasons("slice of all", &format!("(float[4] x) => (float[4] z) {constants} {nodes}"))
+        };
+        assert_eq!(found(3, -9, -1), ["a step is negative, or known only at run time"]);
+        assert!(found(0, 9, 1).is_empty());
     }
 }

@@ -321,4 +321,22 @@ mod tests {
         assert_eq!(found("inf"), ["an infinite scale makes both terms infinite"]);
         assert!(found("2").is_empty());
     }
+
+    #[test]
+    fn only_casts_from_half_precision_and_back_are_removed() {
+        let found = |from: &str, number: i32, wide: &str, to: &str, back: i32| {
+            let nodes = format!(
+                "f = Cast <to = {number}> (x) n = LayerNormalization <stash_type = 1> (f, one) y = Cast <to = {back}> (n)"
+            );
+            reasons(
+                "layer norm between casts",
+                &format!("({from}[N, 4] x) => ({to}[N, 4] y) <{wide}[1] one = {{1}}> {{ {nodes} }}"),
+            )
+        };
+        let reason = ["the casts are not from 16 to 32 bits and back"];
+        assert_eq!(found("float16", 1, "float", "bfloat16", 16), reason);
+        assert_eq!(found("int16", 1, "float", "int16", 5), reason);
+        assert_eq!(found("float16", 11, "double", "float16", 10), reason);
+        assert!(found("bfloat16", 1, "float", "bfloat16", 16).is_empty());
+    }
 }

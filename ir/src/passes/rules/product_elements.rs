@@ -99,7 +99,7 @@ fn taken(m: &mut Match<'_, '_>, all: ValueId) -> Result<ValueId, Miss> {
 mod tests {
     use expect_test::expect;
 
-    use crate::passes::rewrite::testing::shown;
+    use crate::passes::rewrite::testing::{reasons, shown};
 
     #[test]
     fn sequences_have_one_product() {
@@ -156,5 +156,26 @@ mod tests {
               float32[N, 2] z = Gather <axis: 0> (%19, j)
         "#]]
         .assert_eq(&shown(super::RULES));
+    }
+
+    #[test]
+    fn elements_with_other_products_remain() {
+        let constants =
+            "<float[3, 3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9}, int64 i = {0}, int64 j = {1}, int64 k = {2}>";
+        let outputs = "(float[N, 3] y, float[N, 3] z, float[N, 3] t)";
+        let found = |x: &str, nodes: &str| {
+            let text = format!("(float{x} x, float[N, 3] u) => {outputs} {constants} {{ {nodes} }}");
+            reasons("products of sequence elements", &text)
+        };
+        let reason = "not all elements have this product";
+        let nodes = "a = Gather (x, i) y = MatMul (a, w) z = MatMul (u, w) t = Neg (u)";
+        assert_eq!(found("[2, N, 3]", nodes), [reason]);
+        assert_eq!(found("[1, N, 3]", nodes), [reason]);
+        let nodes = "a = Gather (x, i) y = MatMul (a, w) z = Gather (x, j) t = Neg (u)";
+        assert_eq!(found("[2, N, 3]", nodes), [reason]);
+        let nodes =
+            "a = Gather <axis = 2> (x, i) y = MatMul (a, w) b = Gather <axis = 2> (x, j) z = MatMul (b, w)
+            c = Gather <axis = 2> (x, k) t = MatMul (c, w)";
+        assert_eq!(found("[N, 3, 3]", nodes), ["the elements are gathered along the last axis"; 3]);
     }
 }

@@ -123,7 +123,7 @@ fn with(node: &Node, activation: Fused) -> Option<(&'static str, Rc<dyn Operator
 mod tests {
     use expect_test::expect;
 
-    use crate::passes::rewrite::testing::shown;
+    use crate::passes::rewrite::testing::{reasons, shown};
 
     #[test]
     fn layers_have_epilogues() {
@@ -164,5 +164,21 @@ mod tests {
               >
               float32[N, 1, 2] y = com.microsoft.FusedConv <window: {padding: Explicit}, groups: 1, activation: {name: "Clip", parameters: [0.0, 6.0]}> (x, w)
         "#]].assert_eq(&shown(super::RULES));
+    }
+
+    #[test]
+    fn only_layers_have_activations() {
+        let found = |inputs: &str, result: &str, product: &str| {
+            let text = format!(
+                "({inputs}) => (float{result} y) <float[2, 3] w = {{1, 2, 3, 4, 5, 6}}> {{ p = {product} y = Tanh (p) }}"
+            );
+            reasons("activation of a product", &text)
+        };
+        let reason = ["the product is not a fully connected layer"];
+        assert_eq!(found("float[N, 2] x, float[2, 3] v", "[N, 3]", "MatMul (x, v)"), reason);
+        assert_eq!(found("float[N, 2] x, float[2, 3] v", "[N, 3]", "Gemm (x, v)"), reason);
+        assert_eq!(found("float[N, 2] x", "[N, 3]", "Gemm <alpha = 0.5> (x, w)"), reason);
+        assert_eq!(found("float[2] x", "[3]", "MatMul (x, w)"), reason);
+        assert!(found("float[N, 2] x", "[N, 3]", "Gemm (x, w)").is_empty());
     }
 }

@@ -150,4 +150,22 @@ mod tests {
             }
         "#]].assert_eq(&graph(text, rules::all()).0);
     }
+
+    #[test]
+    fn transposes_of_batches_remain() {
+        let text = r#"<ir_version: 10, opset_import: ["": 21]>
+            g (float[2, 2, 2] x, float[2, 2, 2] y) => (float[2, 2, 2] z, float[2, 2, 2] u, float[2, 2, 2] v) {
+                t = Transpose <perm = [1, 0, 2]> (x) z = MatMul (t, y)
+                u = Transpose <perm = [0, 2, 1]> (y) v = MatMul (x, u)
+            }"#;
+        expect![[r#"
+            g (float32[2, 2, 2] x, float32[2, 2, 2] y) => (float32[2, 2, 2] z, float32[2, 2, 2] u, float32[2, 2, 2] v)
+            {
+                float32[2, 2, 2] t = Transpose <axes: [1, 0, 2]> (x)
+                float32[2, 2, 2] z = MatMul (t, y)
+                float32[2, 2, 2] u = Transpose <axes: [0, 2, 1]> (y)
+                float32[2, 2, 2] v = MatMul (x, u)
+            }
+        "#]].assert_eq(&graph(text, rules::all()).0);
+    }
 }

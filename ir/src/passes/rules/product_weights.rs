@@ -345,4 +345,39 @@ mod tests {
         assert_eq!([norm("inf", "1.0"), norm("1", "0.0")], [reason, reason]);
         assert!(norm("1", "1.0").is_empty());
     }
+
+    #[test]
+    fn other_products_remain() {
+        let found = |rule: &str, inputs: &str, result: &str, constants: &str, nodes: &str| {
+            reasons(rule, &format!("({inputs}) => ({result} y) <{constants}> {{ {nodes} }}"))
+        };
+        let matrix = "float[2, 3] w = {1, 2, 3, 4, 5, 6}, float[3] f = {1, 2, 3}";
+        assert_eq!(
+            found("bias of a product", "float[2] x", "float[3]", matrix, "p = MatMul (x, w) y = Add (p, f)"),
+            ["the product is scaled, transposed or activated, or its result is a vector"]
+        );
+        let reason = ["the bias is not constant, or not one number for each channel"];
+        let gemm = "p = Gemm (x, w, b) y = Mul (p, f)";
+        assert_eq!(
+            found("factor of a product", "float[N, 2] x, float[3] b", "float[N, 3]", matrix, gemm),
+            reason
+        );
+        let biased = format!("{matrix}, float[1] b = {{1}}");
+        assert_eq!(found("factor of a product", "float[N, 2] x", "float[N, 3]", &biased, gemm), reason);
+        for dtype in ["float16", "int32"] {
+            let constants = format!("{dtype}[2, 3] w = {{1, 2, 3, 4, 5, 6}}, {dtype}[3] f = {{1, 2, 3}}");
+            let (x, y) = (format!("{dtype}[N, 2] x"), format!("{dtype}[N, 3]"));
+            let nodes = "p = MatMul (x, w) y = Mul (p, f)";
+            assert_eq!(found("factor of a product", &x, &y, &constants, nodes), [super::NOT_SINGLE]);
+        }
+    }
+
+    #[test]
+    fn statistics_of_another_type_remain() {
+        let text = "(float[N, 1, 5] x) => (float[N, 1, 5] y)
+            <float[1, 1, 1] w = {2}, float[1] s = {1}, float[1] b = {1}, double[1] m = {0}, double[1] v = {1}> {
+                c = Conv (x, w) y = BatchNormalization (c, s, b, m, v)
+            }";
+        assert_eq!(reasons("batch norm of a product", text), [super::NOT_SINGLE]);
+    }
 }

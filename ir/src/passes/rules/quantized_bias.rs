@@ -112,4 +112,17 @@ mod tests {
         assert_eq!(reasons("requantization", &text(10)), [reason]);
         assert!(reasons("requantization", &text(1)).is_empty());
     }
+
+    #[test]
+    fn biases_that_are_not_of_channels_remain() {
+        let found = |bias: &str| {
+            let constants = format!("<float s = {{0.5}}, float t = {{0.25}}, uint8 z = {{3}}, {bias}>");
+            let nodes = "{ c = DequantizeLinear (a, s, z) d = Add (c, b) y = QuantizeLinear (d, t, z) }";
+            reasons("quantized bias", &format!("(uint8[2, 2] a) => (uint8[2, 2] y) {constants} {nodes}"))
+        };
+        let reason = ["the bias is not one number for each channel"];
+        assert_eq!(found("float[1] b = {1}"), reason);
+        assert_eq!(found("float[2, 1] b = {1, 2}"), reason);
+        assert!(found("float[2] b = {1, 2}").is_empty());
+    }
 }

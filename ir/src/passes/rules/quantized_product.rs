@@ -224,7 +224,7 @@ fn bias(
 mod tests {
     use expect_test::expect;
 
-    use crate::passes::rewrite::testing::shown;
+    use crate::passes::rewrite::testing::{reasons, shown};
 
     #[test]
     fn quantized_products_compute_on_integers() {
@@ -347,5 +347,32 @@ mod tests {
               >
               float32[N, 2] y = com.microsoft.DynamicQuantizeMatMul (x, w, t)
         "#]].assert_eq(&shown(super::RULES));
+    }
+
+    #[test]
+    fn scales_are_per_channel() {
+        let conv = |axis: i64, own: &str, weights: &str| {
+            let constants = format!(
+                "<float s = {{0.5}}, uint8 z = {{3}}, int8[2, 2, 2] w = {{1, 2, 3, 4, 5, 6, 7, 8}}, \
+                 int32[2] b = {{1, 2}}, {weights}, {own}>"
+            );
+            let nodes = format!(
+                "d = DequantizeLinear (x, s, z) v = DequantizeLinear <axis = {axis}> (w, t)
+                a = DequantizeLinear <axis = 0> (b, u) c = Conv (d, v, a) y = QuantizeLinear (c, s, z)"
+            );
+            reasons(
+                "quantized convolution",
+                &format!("(uint8[N, 2, 3] x) => (uint8[N, 2, 2] y) {constants} {{ {nodes} }}"),
+            )
+        };
+        let several = "float[2] t = {0.25, 1}";
+        assert!(conv(0, "float[2] u = {0.125, 0.5}", several).is_empty());
+        assert!(conv(-3, "float[2] u = {0.125, 0.5}", several).is_empty());
+        assert!(conv(0, "float[2] u = {0.125, 0.125}", "float t = {0.25}").is_empty());
+        let reason = ["the scales vary along an axis other than the channels"];
+        assert_eq!(conv(1, "float[2] u = {0.125, 0.5}", several), reason);
+        let reason = ["the bias is not `int32` with the scale of the sums"];
+        assert_eq!(conv(0, "float[2] u = {0.125, 0.75}", several), reason);
+        assert_eq!(conv(0, "float u = {0.125}", several), reason);
     }
 }

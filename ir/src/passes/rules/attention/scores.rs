@@ -245,3 +245,24 @@ impl Scores {
         Ok(self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::passes::rewrite::testing::reasons;
+
+    #[test]
+    fn only_plain_products_are_transposed() {
+        let found = |step: &str| {
+            let nodes = format!(
+                "t = Transpose <perm = [0, 1, 3, 2]> (q) p = MatMul (k, t) r = {step}
+                s = Transpose <perm = [0, 1, 3, 2]> (r) c = Softmax (s) y = MatMul (c, v)"
+            );
+            let inputs = "float[B, 2, Q, 4] q, float[B, 2, K, 4] k, float[B, 2, K, 4] v, float[B, 1, K, Q] m";
+            let constants = "float[2, 1, 1] h = {1, 2}, float half = {0.5}";
+            reasons("attention", &format!("({inputs}) => (float[B, 2, Q, 4] y) <{constants}> {{ {nodes} }}"))
+        };
+        let reason = ["the scores are transposed after a mask or a factor"];
+        assert_eq!([found("Add (p, m)"), found("Mul (p, h)")], [reason, reason]);
+        assert!(found("Mul (p, half)").is_empty());
+    }
+}
