@@ -226,12 +226,11 @@ impl Matcher<'_, '_> {
     }
 
     fn arguments(&self, call: &Call, inputs: &[Option<ValueId>], state: &State) -> Vec<State> {
-        let arity = call.arguments.len();
-        if inputs.len() < arity || (inputs.len() > arity && !call.open) {
-            let left = call.arguments.get(inputs.len()..).unwrap_or_default();
-            if inputs.len() > arity || left.iter().any(|argument| *argument != Pattern::Absent) {
-                return Vec::new();
-            }
+        let further = inputs.get(call.arguments.len()..).unwrap_or_default();
+        let missing = call.arguments.get(inputs.len()..).unwrap_or_default();
+        if (!further.is_empty() && !call.open) || missing.iter().any(|argument| *argument != Pattern::Absent)
+        {
+            return Vec::new();
         }
         let mut states = vec![state.clone()];
         for (pattern, input) in call.arguments.iter().zip(inputs) {

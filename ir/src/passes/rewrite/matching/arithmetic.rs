@@ -35,11 +35,7 @@ impl Matcher<'_, '_> {
             for (at, part) in parts.iter().enumerate() {
                 let rest: Vec<&Pattern> = without(parts, at);
                 for state in self.taken_away(part, b, &state, inverse) {
-                    all.extend(if rest.is_empty() {
-                        self.unit(a, &state, inverse)
-                    } else {
-                        self.parts(&rest, a, &state, kinds)
-                    });
+                    all.extend(self.parts(&rest, a, &state, kinds));
                 }
             }
             return all;
@@ -73,12 +69,6 @@ impl Matcher<'_, '_> {
             Pattern::Inverse(inner) if kind == "Div" => self.at(inner, id, state),
             _ => Vec::new(),
         }
-    }
-
-    /// Matches the first operand of a difference or quotient if all parts are subtracted or divisors.
-    fn unit(&self, id: ValueId, state: &State, kind: &str) -> Vec<State> {
-        let unit = if kind == "Div" { 1.0 } else { 0.0 };
-        if self.number(id) == Some(unit) { vec![state.having_read(id)] } else { Vec::new() }
     }
 
     pub(super) fn difference(&self, sides: &[Pattern; 2], id: ValueId, state: &State) -> Vec<State> {
