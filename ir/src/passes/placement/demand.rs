@@ -105,8 +105,6 @@ impl Demand {
             let results = inner.outputs.iter().skip(iterations.block_outputs);
             for (at, &id) in results.enumerate() {
                 self.same(node.output(at), id);
-                let state_input = inner.inputs.get(iterations.block_inputs + at).filter(|_| at < state);
-                self.same(state_input.copied(), id);
             }
             self.block(inner);
             self.again(inner, iterations, state);
@@ -120,10 +118,9 @@ impl Demand {
             }
         }
         for (at, id) in node.inputs.iter().enumerate() {
-            let carried = (iterations.before..iterations.before + state).contains(&at);
             match id {
                 Some(id) if node.operator.wants_host(at) => self.host.insert(*id),
-                Some(id) if !carried || iterations.behind > 0 => self.device.insert(*id),
+                Some(id) if iterations.behind > 0 => self.device.insert(*id),
                 _ => false,
             };
         }
