@@ -1,5 +1,7 @@
 //! Heads that exporters merge with batches.
 
+use std::num::NonZeroUsize;
+
 use super::made;
 use super::operands::permutation;
 use crate::dim::Dim;
@@ -78,7 +80,7 @@ fn with_heads(
     [batch, heads]: [&Dim; 2],
 ) -> Result<(JoinedAttention, Vec<Option<ValueId>>), Miss> {
     let operator = m.operator::<JoinedAttention>("a")?.clone();
-    if operator.query_heads != Some(1) || operator.key_heads != Some(1) || !operator.packed {
+    if (operator.query_heads, operator.key_heads) != (Some(1), Some(1)) {
         return Err("the attention already has heads");
     }
     if operator.result_sizes.is_some() {
@@ -88,7 +90,7 @@ fn with_heads(
     for id in m.node("a")?.inputs.iter().skip(MASKS).flatten() {
         masks.push(Some(match m.tensor_of(*id)?.shape.as_slice() {
             [all, one, rows, keys] if !all.is(1) => {
-                if !one.is(1) || batch.mul(heads).as_ref() != Some(all) {
+                if (one.is(1), batch.mul(heads).as_ref()) != (true, Some(all)) {
                     return Err("the batch axes of a mask do not match those of the scores");
                 }
                 let shape = [batch, heads, rows, keys].map(Clone::clone);
@@ -116,8 +118,8 @@ fn sequence_first(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     let inner = m.node("q")?.input(0).ok_or("an operand is missing")?;
     let size = m.tensor_of(inner)?.shape.last().cloned().unwrap_or_default();
     let heads = hidden.div_exact(&size).and_then(|heads| heads.fixed());
-    let heads = heads.filter(|&count| count > 0).ok_or("the number of heads is known only at run time")?;
-    let count = dim(heads);
+    let heads = heads.and_then(NonZeroUsize::new).ok_or("the number of heads is known only at run time")?;
+    let count = dim(heads.get());
     let (operator, masks) = with_heads(m, [&batch, &count])?;
     let mut inputs = m.node("a")?.inputs.clone();
     let perm = [("perm", Setting::Ints(vec![1, 0, 2]))];

@@ -1,5 +1,7 @@
 //! Operands of attention before their split into heads.
 
+use std::num::NonZeroUsize;
+
 use crate::graph::{Node, ValueId};
 use crate::ops::shape::transpose::Transpose;
 use crate::passes::rewrite::Match;
@@ -11,7 +13,7 @@ pub fn together(m: &mut Match<'_, '_>, id: ValueId) -> Option<(ValueId, usize)> 
     if let Some(found) = projected(m, id) {
         return Some(found);
     }
-    if &*node.kind != "Transpose" || permutation(m, node, 4)? != [0, 2, 1, 3] {
+    if permutation(m, node, 4)? != [0, 2, 1, 3] {
         return None;
     }
     let split = node.input(0)?;
@@ -22,7 +24,7 @@ pub fn together(m: &mut Match<'_, '_>, id: ValueId) -> Option<(ValueId, usize)> 
     let [batch, length, heads, size] = m.tensor_of(split).ok()?.shape.as_slice() else {
         return None;
     };
-    let count = heads.fixed().filter(|&count| count > 0)?;
+    let count = heads.fixed().and_then(NonZeroUsize::new)?.get();
     let shape = [batch.clone(), length.clone(), heads.mul(size)?];
     let sizes = m.sizes(&shape, &[split]).ok()?;
     let x = m.call("Reshape", &[], &[Some(split), Some(sizes)]).ok()?;
@@ -38,14 +40,15 @@ fn projected(m: &mut Match<'_, '_>, id: ValueId) -> Option<(ValueId, usize)> {
     if let Some(node) = m.maker(inner).filter(|node| &*node.kind == "Transpose") {
         (inner, outer) = (node.input(0)?, permutation(m, node, 4)?);
     }
-    let part = AxisSlice::of(m, inner).filter(|part| part.squeezed && part.step == 1)?;
+    let part = AxisSlice::of(m, inner).filter(|part| part.squeezed)?;
     let mut split = part.whole;
     if let Some(node) = m.maker(split).filter(|node| &*node.kind == "Transpose") {
         (split, axes) = (node.input(0)?, permutation(m, node, 5)?);
     }
-    if part.axis >= axes.len() || axes.remove(part.axis) != 2 {
+    if axes.get(part.axis) != Some(&2) {
         return None;
     }
+    axes.remove(part.axis);
     if !outer.is_empty() {
         axes = outer.iter().map(|&at| axes.get(at).copied()).collect::<Option<_>>()?;
     }
@@ -59,7 +62,7 @@ fn projected(m: &mut Match<'_, '_>, id: ValueId) -> Option<(ValueId, usize)> {
     if axes != [0, 3, 1, 4] || m.tensor_of(x).ok()?.shape != whole {
         return None;
     }
-    let count = heads.fixed().filter(|&count| count > 0)?;
+    let count = heads.fixed().and_then(NonZeroUsize::new)?.get();
     let start = part.start.checked_mul(hidden)?;
     let [start, end, axis] = [start, start.checked_add(hidden)?, -1].map(|at| m.integers(vec![at.into()]));
     let inputs = [x, start, end, axis].map(Some);

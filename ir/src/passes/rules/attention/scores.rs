@@ -117,7 +117,7 @@ fn followed(m: &Match<'_, '_>, id: ValueId, left: usize) -> Result<Scores, Miss>
         "Reshape" | "Squeeze" | "Unsqueeze" => {
             let inner = first()?;
             let (from, to) = (&m.tensor_of(inner)?.shape, &at);
-            if from.len() < 2 || from.iter().rev().take(2).ne(to.iter().rev().take(2)) {
+            if from.iter().rev().take(2).ne(to.iter().rev().take(2)) {
                 return Err("a reshape changes the last two axes of the scores");
             }
             let mut found = followed(m, inner, left)?;
