@@ -33,6 +33,25 @@ pub fn reasons(rule: &str, example: &str) -> Vec<&'static str> {
     report.missed.iter().filter(|event| event.rule == rule).map(|event| event.reason).collect()
 }
 
+/// Returns the nodes of graphs after all rules, and why a rule does not apply. Graphs without a header, in the form of
+/// examples, have the newest opset.
+pub fn after(rule: &str, graphs: &[&str]) -> String {
+    let mut shown = String::new();
+    for text in graphs {
+        let (graph, report) = if text.starts_with('<') {
+            graph(text, rules::all())
+        } else {
+            let header = "<ir_version: 10, opset_import: [\"\": 25, \"com.microsoft\": 1]>";
+            graph(&format!("{header} g {text}"), rules::all())
+        };
+        let nodes = graph.lines().skip_while(|line| *line != "{").filter(|line| line.len() > 1);
+        let missed = report.missed.iter().filter(|event| event.rule == rule).map(|event| event.reason);
+        nodes.map(str::trim).chain(missed).for_each(|line| shown.extend([line, "\n"]));
+        shown.push('\n');
+    }
+    shown
+}
+
 fn with<'r>(text: &str, rules: impl IntoIterator<Item = &'r Rule>, options: &Options) -> (String, Report) {
     let model = crate::text::model(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let bytes = model.encode_to_vec().into();

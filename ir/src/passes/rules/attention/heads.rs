@@ -3,7 +3,6 @@
 use std::rc::Rc;
 
 use super::operands::{permutation, together};
-use crate::dim::Dim;
 use crate::graph::{Node, ValueId};
 use crate::ops::attention::dot_product::Attention;
 use crate::ops::attention::joined::{JoinedAttention, MASKS};
@@ -193,31 +192,27 @@ fn alone(m: &mut Match<'_, '_>, x: ValueId, repeated: ValueId) -> Result<ValueId
     let [batch, heads, one, length, size] = m.tensor_of(x)?.shape.as_slice() else {
         return Err("an expanded operand does not have rank 5");
     };
-    let shape = [batch, heads, length, size].map(Clone::clone);
-    let whole = match m.tensor_of(repeated)?.shape.as_slice() {
-        [b, h, l, s] => one.is(1) && [b, l, s] == [batch, length, size] && repeats(heads, h),
-        _ => false,
+    let expanded = m.maker(repeated).and_then(|node| node.input(0)).ok_or("an operand is missing")?;
+    let [.., times, _, _] = m.tensor_of(expanded)?.shape.as_slice() else {
+        return Err("an expanded operand does not have rank 5");
     };
-    if !whole {
+    let all = heads.mul(times).ok_or("the number of heads is known only at run time")?;
+    let wide = [batch, heads, times, length, size].map(Clone::clone);
+    let whole = [batch.clone(), all, length.clone(), size.clone()];
+    let shapes = [m.tensor_of(expanded)?.shape.as_slice(), m.tensor_of(repeated)?.shape.as_slice()];
+    if !one.is(1) || shapes != [wide.as_slice(), whole.as_slice()] {
         return Err("an axis other than the heads is repeated");
     }
+    let shape = [batch, heads, length, size].map(Clone::clone);
     let sizes = m.sizes(&shape, &[x])?;
     m.call("Reshape", &[], &[Some(x), Some(sizes)])
-}
-
-/// Returns `true` if each of `own` heads can serve the same number of `all` heads.
-fn repeats(own: &Dim, all: &Dim) -> bool {
-    match (own.number(), all.number()) {
-        (Some(own), Some(all)) => own > 0 && all % own == 0,
-        _ => false,
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
 
-    use crate::passes::rewrite::testing::{graph, shown};
+    use crate::passes::rewrite::testing::{after, graph, shown};
     use crate::passes::rules;
 
     #[test]
@@ -330,5 +325,46 @@ mod tests {
             assert!(graph.contains("JoinedAttention"), "{graph}");
             assert_eq!(graph.contains(" = Mul ("), remains, "{graph}");
         }
+    }
+
+    #[test]
+    fn batches_are_not_repeated_as_heads() {
+        expect![[r#"
+            float32[1, 2, 1, K, 8] ku = Unsqueeze (k, axis)
+            float32[3, 2, 2, K, 8] ke = Expand (ku, twice)
+            float32[3, 4, K, 8] kr = Reshape (ke, s)
+            float32[1, 2, 1, K, 8] vu = Unsqueeze (v, axis)
+            float32[3, 2, 2, K, 8] ve = Expand (vu, twice)
+            float32[3, 4, K, 8] vr = Reshape (ve, s)
+            float32[3, 4, Q, 8] y = JoinedAttention <scale: 1.0> (q, kr, vr)
+            an axis other than the heads is repeated
+
+            float32[1, 2, 1, K, 8] ku = Unsqueeze (k, axis)
+            float32[3, 2, 1, K, 8] ke = Expand (ku, twice)
+            float32[1, 6, K, 8] kr = Reshape (ke, s)
+            float32[1, 2, 1, K, 8] vu = Unsqueeze (v, axis)
+            float32[3, 2, 1, K, 8] ve = Expand (vu, twice)
+            float32[1, 6, K, 8] vr = Reshape (ve, s)
+            float32[1, 6, Q, 8] y = JoinedAttention <scale: 1.0> (q, kr, vr)
+            an axis other than the heads is repeated
+
+        "#]]
+        .assert_eq(&after(
+            "shared heads of attention",
+            &[
+                "(float[3, 4, Q, 8] q, float[1, 2, K, 8] k, float[1, 2, K, 8] v) => (float[3, 4, Q, 8] y)
+                <int64[1] axis = {2}, int64[5] twice = {3, 2, 2, 1, 1}, int64[4] s = {3, 4, -1, 8}> {
+                    ku = Unsqueeze (k, axis) ke = Expand (ku, twice) kr = Reshape (ke, s) vu = Unsqueeze (v, axis)
+                    ve = Expand (vu, twice) vr = Reshape (ve, s) t = Transpose <perm = [0, 1, 3, 2]> (kr)
+                    p = MatMul (q, t) c = Softmax <axis = -1> (p) y = MatMul (c, vr)
+                }",
+                "(float[1, 6, Q, 8] q, float[1, 2, K, 8] k, float[1, 2, K, 8] v) => (float[1, 6, Q, 8] y)
+                <int64[1] axis = {2}, int64[5] twice = {3, 2, 1, 1, 1}, int64[4] s = {1, 6, -1, 8}> {
+                    ku = Unsqueeze (k, axis) ke = Expand (ku, twice) kr = Reshape (ke, s) vu = Unsqueeze (v, axis)
+                    ve = Expand (vu, twice) vr = Reshape (ve, s) t = Transpose <perm = [0, 1, 3, 2]> (kr)
+                    p = MatMul (q, t) c = Softmax <axis = -1> (p) y = MatMul (c, vr)
+                }",
+            ],
+        ));
     }
 }
