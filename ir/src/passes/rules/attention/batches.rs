@@ -149,7 +149,7 @@ fn sequence_first(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
 mod tests {
     use expect_test::expect;
 
-    use crate::passes::rewrite::testing::shown;
+    use crate::passes::rewrite::testing::{after, shown};
 
     #[test]
     fn heads_are_separated_from_batches() {
@@ -194,5 +194,42 @@ mod tests {
               float32[B, 5, 8] %29 = JoinedAttention <query_heads: 2, key_heads: 2, packed: true, scale: 1.0> (%22, %25, %28)
               float32[5, B, 8] z = Transpose <axes: [1, 0, 2]> (%29)
         "#]].assert_eq(&shown(super::RULES));
+    }
+
+    #[test]
+    fn masks_have_the_heads_of_merged_batches() {
+        expect![[r#"
+            float32[B, 2, 3, 4] z = JoinedAttention <scale: 1.0, fills: [none]> (q, k, v, n)
+
+        "#]]
+        .assert_eq(&after("heads merged with batches", &[
+            "(float[B, 2, 3, 4] q, float[B, 2, 5, 4] k, float[B, 2, 5, 4] v, float[B, 2, 1, 5] n) => (float[B, 2, 3, 4] z)
+            <int64[3] s = {-1, 3, 4}, int64[3] t = {-1, 5, 4}, int64[4] u = {-1, 2, 3, 4}, int64[3] w = {-1, 1, 5}> {
+                a = Reshape (q, s) b = Reshape (k, t) c = Reshape (v, t) d = Transpose <perm = [0, 2, 1]> (b)
+                p = MatMul (a, d) o = Reshape (n, w) x = Add (p, o) e = Softmax (x) y = MatMul (e, c)
+                z = Reshape (y, u)
+            }",
+        ]));
+    }
+
+    #[test]
+    fn operands_that_were_reshaped_otherwise_remain() {
+        expect![[r#"
+            float32[2*B, 3, 4] a = Reshape (q, s)
+            float32[2*B, floor((2*B*E*L) / (8*B)), 4] b = Reshape (k, t)
+            float32[2*B, M, 4] c = Reshape (v, t)
+            float32[2*B, 3, 4] y = JoinedAttention <query_heads: 1, key_heads: 1, packed: true, scale: 1.0> (a, b, c)
+            float32[B, 2, 3, 4] z = Reshape (y, u)
+            an operand does not have the batches and heads of the result
+
+        "#]]
+        .assert_eq(&after("heads merged with batches", &[
+            "(float[B, 2, 3, 4] q, float[B, 2, L, E] k, float[B, 2, M, 4] v) => (float[B, 2, 3, 4] z)
+            <int64[3] s = {-1, 3, 4}, int64[1] two = {2}, int64[1] minus = {-1}, int64[1] four = {4}, int64[4] u = {-1, 2, 3, 4}> {
+                bs = Shape <start = 0, end = 1> (q) b2 = Mul (bs, two) t = Concat <axis = 0> (b2, minus, four)
+                a = Reshape (q, s) b = Reshape (k, t) c = Reshape (v, t) d = Transpose <perm = [0, 2, 1]> (b)
+                p = MatMul (a, d) e = Softmax (p) y = MatMul (e, c) z = Reshape (y, u)
+            }",
+        ]));
     }
 }

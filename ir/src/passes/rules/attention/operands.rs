@@ -75,3 +75,40 @@ pub fn permutation(m: &Match<'_, '_>, node: &Node, rank: usize) -> Option<Vec<us
     (tensor.rank() == rank).then_some(())?;
     node.operator_as::<Transpose>()?.axes(rank).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::passes::rewrite::testing::after;
+
+    #[test]
+    fn operands_with_other_orders_of_axes_remain() {
+        expect![[r#"
+            float32[B, 2, 4, Q] r = Reshape (q, h)
+            float32[B, 2, Q, 4] s = Transpose <axes: [0, 1, 3, 2]> (r)
+            float32[B, 2, Q, 4] y = JoinedAttention <scale: 1.0> (s, k, v)
+
+            float32[B, T, 3, 2, 4] r = Reshape (x, heads)
+            float32[3, B, T, 2, 4] p = Transpose <axes: [2, 0, 1, 3, 4]> (r)
+            float32[B, T, 2, 4] q = Gather <axis: 0> (p, zero)
+            float32[B, T, 2, 4] k = Gather <axis: 0> (p, one)
+            float32[B, T, 2, 4] v = Gather <axis: 0> (p, two)
+            float32[B, T, 2, 4] y = JoinedAttention <scale: 1.0> (q, k, v)
+
+        "#]]
+        .assert_eq(&after("heads of operands", &[
+            "(float[B, 8, Q] q, float[B, 2, K, 4] k, float[B, 2, K, 4] v) => (float[B, 2, Q, 4] y)
+            <int64[4] h = {0, 2, 4, -1}> {
+                r = Reshape (q, h) s = Transpose <perm = [0, 1, 3, 2]> (r) t = Transpose <perm = [0, 1, 3, 2]> (k)
+                p = MatMul (s, t) c = Softmax (p) y = MatMul (c, v)
+            }",
+            "(float[B, T, 24] x) => (float[B, T, 2, 4] y)
+            <int64[5] heads = {0, 0, 3, 2, 4}, int64 zero = {0}, int64 one = {1}, int64 two = {2}, int64[3] side = {0, 0, 8}> {
+                r = Reshape (x, heads) p = Transpose <perm = [2, 0, 1, 3, 4]> (r) q = Gather (p, zero)
+                k = Gather (p, one) v = Gather (p, two) kt = Transpose <perm = [0, 1, 3, 2]> (k) s = MatMul (q, kt)
+                c = Softmax (s) y = MatMul (c, v)
+            }",
+        ]));
+    }
+}
