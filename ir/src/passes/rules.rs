@@ -89,4 +89,11 @@ mod tests {
             assert_ne!(with, without, "nothing changes without `{}`", rule.name);
         }
     }
+
+    #[test]
+    fn right_sides_are_texts_or_functions() {
+        let replacement = |name| all().find(|rule| rule.name == name).and_then(Rule::replacement);
+        assert_eq!(replacement("silu"), Some("Swish(x)"));
+        assert_eq!(replacement("nested bounds"), None);
+    }
 }

@@ -313,3 +313,19 @@ impl<'g> Match<'_, 'g> {
         self.call(kind, &attributes, &inputs)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::passes::rewrite::testing::reasons;
+
+    #[test]
+    fn attributes_are_not_less_precise_than_doubles() {
+        let found = |alpha: &str| {
+            let nodes = "{ p = Mul (x, a) s = Sigmoid (p) y = Mul (x, s) }";
+            let example = format!("(double[N] x) => (double[N] y) <double a = {{{alpha}}}> {nodes}");
+            reasons("quick gelu", &example)
+        };
+        assert_eq!(found("1.7"), ["an attribute cannot represent the double exactly"]);
+        assert!(found("1.75").is_empty());
+    }
+}

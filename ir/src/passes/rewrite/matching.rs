@@ -305,3 +305,6 @@ fn near(found: f64, wanted: f64, dtype: DType) -> bool {
     };
     (found - wanted).abs() <= wanted.abs() * digits
 }
+
+#[cfg(test)]
+mod tests;

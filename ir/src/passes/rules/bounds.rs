@@ -146,4 +146,29 @@ mod tests {
         assert_eq!(found("int32"), ["the absolute value of the smallest integer is negative"]);
         assert!(found("float").is_empty());
     }
+
+    #[test]
+    fn bounds_of_integers_are_merged() {
+        let text = r#"<ir_version: 10, opset_import: ["": 21]>
+            g (int32[N] x, int64[N] i) => (int32[N] z, int64[N] j)
+            <int32 one = {1}, int32 six = {6}, int64 low = {1}, int64 high = {6}> {
+                y = Min (x, six) z = Max (one, y)
+                h = Min (i, high) j = Max (low, h)
+            }"#;
+        expect![[r#"
+            g (int32[N] x, int64[N] i) => (int32[N] z, int64[N] j)
+            <
+                int64[] low = {1},
+                int64[] high = {6},
+                int32[] %10 = {1},
+                int32[] %11 = {6}
+            >
+            {
+                int32[N] z = Clip (x, %10, %11)
+                int64[N] h = Min (i, high)
+                int64[N] j = Max (low, h)
+            }
+        "#]]
+        .assert_eq(&graph(text, rules::all()).0);
+    }
 }

@@ -164,4 +164,20 @@ mod tests {
         assert_eq!(found("inf"), ["the weight or the offset is not finite"]);
         assert!(found("2").is_empty());
     }
+
+    #[test]
+    fn large_weights_with_other_consumers_are_not_copied() {
+        let found = |columns: usize, outputs: &str, nodes: &str| {
+            let constants = format!(
+                "<float[2, 1] c = {{1, 2}}, int64[2] sizes = {{2, {columns}}}, float half = {{0.5}}>"
+            );
+            let nodes = format!("{{ w = Expand (c, sizes) h = Mul (x, half) y = MatMul (h, w) {nodes} }}");
+            reasons("factor before a product", &format!("(float[N, 2] x) => ({outputs}) {constants} {nodes}"))
+        };
+        let (large, single, both) = (131_073, "float[N, M] y", "float[N, M] y, float[N, M] z");
+        let missed = ["the weight is large and has other consumers"];
+        assert_eq!(found(large, both, "z = MatMul (x, w)"), missed);
+        assert!(found(large - 1, both, "z = MatMul (x, w)").is_empty());
+        assert!(found(large, single, "").is_empty());
+    }
 }
