@@ -111,4 +111,27 @@ mod tests {
             }",
         ]));
     }
+
+    #[test]
+    fn parts_of_a_projection_may_be_cut_with_steps() {
+        expect![[r#"
+            float32[B, T, 8] %24 = Slice (x, %21, %22, %23)
+            float32[B, T, 8] %28 = Slice (x, %25, %26, %27)
+            float32[B, T, 8] %32 = Slice (x, %29, %30, %31)
+            float32[B, T, 8] y = Attention <query_heads: 2, key_heads: 2, causal: true, softcap: 0.0, shown: "Products", windows: [none, none], short_masks: true> (%24, %28, %32)
+
+        "#]]
+        .assert_eq(&after(
+            "heads of an Attention node",
+            &["(float[B, T, 24] x) => (float[B, T, 8] y)
+                <int64[5] heads = {0, 0, 3, 2, 4}, int64[1] zero = {0}, int64[1] two = {2}, int64[1] three = {3},
+                int64 one = {1}, int64[3] side = {0, 0, 8}> {
+                    r = Reshape (x, heads) p = Transpose <perm = [2, 0, 3, 1, 4]> (r)
+                    a = Slice (p, zero, two, zero, two) q = Squeeze (a, zero) k = Gather (p, one)
+                    b = Slice (p, two, three, zero, two) v = Squeeze (b, zero)
+                    c = Attention <is_causal = 1> (q, k, v) t = Transpose <perm = [0, 2, 1, 3]> (c)
+                    y = Reshape (t, side)
+                }"],
+        ));
+    }
 }
