@@ -14,7 +14,7 @@ def represents(wide, narrow):
     bits, is_signed = INTEGERS[narrow]
     digits = bits - is_signed
     if wide in FLOATS:
-        return FLOATS[wide][1] >= digits and FLOATS[wide][0] >= 8
+        return FLOATS[wide][1] >= digits
     wide_bits, wide_signed = INTEGERS[wide]
     return (wide_signed or not is_signed) and wide_bits - wide_signed >= digits
 
