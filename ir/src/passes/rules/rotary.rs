@@ -81,7 +81,7 @@ fn rotated(m: &mut Match<'_, '_>, x: Option<ValueId>, interleaved: bool) -> Resu
     if x.is_some_and(|x| x != found) {
         return Err("the parts belong to another value");
     }
-    if interleaved && !are_stacked(m, a) {
+    if interleaved && !are_stacked(m) {
         return Err("the rotated elements are not interleaved");
     }
     let inputs = [found, m.value("cosine")?, m.value("sine")?].map(Some);
@@ -94,18 +94,13 @@ fn rotated(m: &mut Match<'_, '_>, x: Option<ValueId>, interleaved: bool) -> Resu
     m.made(node, &inputs)
 }
 
-/// Returns `true` if parts like this one are stacked in pairs on a new last axis.
-fn are_stacked(m: &Match<'_, '_>, part: ValueId) -> bool {
-    let shape = |label: &str| {
+/// Returns `true` if the parts are stacked in pairs on a new last axis.
+fn are_stacked(m: &Match<'_, '_>) -> bool {
+    let last = |label: &str| {
         let output = m.node(label).ok()?.output(0)?;
-        let shape = &m.tensor_of(output).ok()?.shape;
-        shape.split_last().map(|(last, outer)| (last.number(), outer))
+        m.tensor_of(output).ok()?.shape.last()?.number()
     };
-    let outer = m.tensor_of(part).map(|tensor| tensor.shape.as_slice());
-    let is = |label: &str, size: i64| {
-        shape(label).is_some_and(|(last, letter)| last == Some(size) && Ok(letter) == outer)
-    };
-    is("single", 1) && is("pairs", 2)
+    last("single") == Some(1) && last("pairs") == Some(2)
 }
 
 /// Returns the value whose last axis consists of these halves, or of these even and odd elements.
