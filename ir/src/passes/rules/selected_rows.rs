@@ -96,10 +96,7 @@ fn one_hot(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
 /// their end.
 fn classes(m: &Match<'_, '_>, id: ValueId, count: i64) -> Option<Range<i64>> {
     let tensor = m.tensor_of(id).ok()?;
-    let (last, outer) = tensor.shape.split_last()?;
-    if !last.is(count) || !outer.iter().all(|size| size.is(1)) {
-        return None;
-    }
+    tensor.shape.last().filter(|last| last.is(count))?;
     let all = m.value_of(id).known.read()?.numbers()?;
     let first = *all.first()?;
     let classes = first..first.checked_add(count)?;
