@@ -43,11 +43,9 @@ impl AxisSlice {
             }
             "Squeeze" | "Reshape" => {
                 let inner = AxisSlice::of(m, whole).filter(|part| !part.squeezed)?;
-                let mut left = shape.clone();
-                if inner.axis >= left.len() || !left.remove(inner.axis).is(1) {
-                    return None;
-                }
-                let same = m.tensor_of(id).ok()?.shape == left;
+                shape.get(inner.axis).filter(|size| size.is(1))?;
+                let others = shape.iter().enumerate().filter(|(axis, _)| *axis != inner.axis);
+                let same = m.tensor_of(id).ok()?.shape.iter().eq(others.map(|(_, size)| size));
                 same.then_some(AxisSlice { squeezed: true, ..inner })
             }
             _ => {
