@@ -96,7 +96,7 @@ fn pads(m: &Match<'_, '_>, x: ValueId) -> Result<Vec<(i64, i64)>, Miss> {
 mod tests {
     use expect_test::expect;
 
-    use crate::passes::rewrite::testing::shown;
+    use crate::passes::rewrite::testing::{graph, shown};
 
     #[test]
     fn reshapes_and_pads_are_fused() {
@@ -118,5 +118,23 @@ mod tests {
               =>
               float32[N, 1, 3] y = AveragePool <window: {kernel: [2], pads: [1, 0], padding: Explicit}, kind: {true}> (x)
         "#]].assert_eq(&shown(super::RULES));
+    }
+
+    #[test]
+    fn reduced_axes_are_not_kept() {
+        let text = r#"<ir_version: 10, opset_import: ["": 21]>
+            g (float[N, 2, 3, 4] x) => (float[N, 2] y) <int64[2] axes = {2, -1}> {
+                p = ReduceMax (x, axes) y = Flatten (p)
+            }"#;
+        expect![[r#"
+            g (float32[N, 2, 3, 4] x) => (float32[N, 2] y)
+            <
+                int64[2] %4 = {2, 3}
+            >
+            {
+                float32[N, 2] y = ReduceMax (x, %4)
+            }
+        "#]]
+        .assert_eq(&graph(text, super::RULES).0);
     }
 }
