@@ -137,7 +137,7 @@ fn whole(m: &Match<'_, '_>, parts: [ValueId; 2], interleaved: bool) -> Option<Va
 mod tests {
     use expect_test::expect;
 
-    use crate::passes::rewrite::testing::shown;
+    use crate::passes::rewrite::testing::{reasons, shown};
 
     #[test]
     fn rotary_embeddings_are_one_operator() {
@@ -219,5 +219,91 @@ mod tests {
               float32[B, T, 2, 4] y = JoinedRotaryEmbedding <interleaved: true> (x, c, s)
         "#]]
         .assert_eq(&shown(super::RULES));
+    }
+
+    const NO_PARTS: &str = "the parts are not halves or pairs of one value";
+
+    #[test]
+    fn halves_are_both_of_one_value_and_in_order() {
+        let reasons = |a: &str, b: &str| {
+            let example = format!(
+                "(float[B, 2, T, 4] x, float[B, 2, T, 4] w, float[1, 1, T, 4] c, float[1, 1, T, 4] s)
+                => (float[B, 2, T, 4] y)
+                <int64[1] zero = {{0}}, int64[1] two = {{2}}, int64[1] end = {{4}}, int64[1] axis = {{-1}}> {{
+                    a = Slice ({a}, axis) b = Slice ({b}, axis) n = Neg (b)
+                    t = Concat <axis = -1> (n, a) p = Mul (x, c) q = Mul (t, s) y = Add (p, q)
+                }}"
+            );
+            reasons("rotary embedding", &example)
+        };
+        assert_eq!(reasons("x, zero, two", "x, two, end"), [""; 0]);
+        assert_eq!(reasons("x, zero, two", "w, two, end"), [NO_PARTS]);
+        assert_eq!(reasons("x, two, end", "x, zero, two"), [NO_PARTS]);
+    }
+
+    #[test]
+    fn a_part_has_no_new_axes() {
+        let example = "(float[B, 2] x, float[B, 1, 2] c, float[B, 1, 2] s) => (float[B, B, 2] y)
+            <int64[1, 1] zero = {0}, int64[1, 1] one = {1}> {
+                a = Gather <axis = -1> (x, zero) b = Gather <axis = -1> (x, one) n = Neg (b)
+                t = Concat <axis = -1> (n, a) p = Mul (x, c) q = Mul (t, s) y = Add (p, q)
+            }";
+        assert_eq!(reasons("rotary embedding", example), [NO_PARTS]);
+    }
+
+    #[test]
+    fn pairs_that_become_halves_remain() {
+        let example = "(float[B, T, 2, 4] x, float[T, 1, 2] c, float[T, 1, 2] s) => (float[B, T, 2, 4] y)
+            <int64[5] pairs = {0, 0, 0, 2, 2}, int64 one = {1}, int64 zero = {0}> {
+                w = Reshape (x, pairs) a = Gather <axis = -1> (w, zero) b = Gather <axis = -1> (w, one)
+                p = Mul (a, c) q = Mul (b, s) r = Sub (p, q) t = Mul (b, c) u = Mul (a, s) v = Add (t, u)
+                y = Concat <axis = -1> (r, v)
+            }";
+        assert_eq!(reasons("rotary embedding of halves", example), [NO_PARTS]);
+    }
+
+    #[test]
+    fn pairs_are_adjacent_and_in_order() {
+        let rule = "interleaved rotary embedding of pairs";
+        let example = |split: &str, a: &str, b: &str| {
+            format!(
+                "(float[B, T, 2, 4] x, float[T, 1, 2] c, float[T, 1, 2] s) => (float[B, T, 2, 4] y)
+                <int64[5] pairs = {{0, 0, 0, 2, 2}}, int64[2, 2] moved = {{3, 2, 1, 0}}, int64 one = {{1}}, int64 zero = {{0}},
+                int64[1] new = {{4}}, int64[4] flat = {{0, 0, 0, 4}}> {{
+                    w = {split} a = {a} b = {b}
+                    p = Mul (a, c) q = Mul (b, s) r = Sub (p, q) t = Mul (b, c) u = Mul (a, s) v = Add (t, u)
+                    d = Unsqueeze (r, new) e = Unsqueeze (v, new) f = Concat <axis = -1> (d, e)
+                    y = Reshape (f, flat)
+                }}"
+            )
+        };
+        let reshape = "Reshape (x, pairs)";
+        let [zero, one] = ["zero", "one"].map(|index| format!("Gather <axis = 4> (w, {index})"));
+        assert_eq!(reasons(rule, &example(reshape, &zero, &one)), [""; 0]);
+        assert_eq!(reasons(rule, &example(reshape, &one, &zero)), [NO_PARTS]);
+        assert_eq!(reasons(rule, &example("Gather <axis = -1> (x, moved)", &zero, &one)), [NO_PARTS]);
+        let split = "Reshape (x, pairs) g, h = Split <axis = -1, num_outputs = 2> (w)";
+        let [first, second] = ["g", "h"].map(|part| format!("Squeeze ({part}, new)"));
+        assert_eq!(reasons(rule, &example(split, &first, &second)), [""; 0]);
+    }
+
+    #[test]
+    fn stacked_parts_are_interleaved() {
+        let reasons = |new: i64, axis: i64| {
+            let example = format!(
+                "(float[B, T, 2, 4] x, float[T, 1, 4] c, float[T, 1, 4] s) => (float[B, T, 2, 4] y)
+                <int64[1] zero = {{0}}, int64[1] one = {{1}}, int64[1] two = {{2}}, int64[1] end = {{4}},
+                int64[1] axis = {{3}}, int64[1] new = {{{new}}}, int64[4] flat = {{0, 0, 0, 4}}> {{
+                    a = Slice (x, zero, end, axis, two) b = Slice (x, one, end, axis, two) n = Neg (b)
+                    d = Unsqueeze (n, new) e = Unsqueeze (a, new) f = Concat <axis = {axis}> (d, e)
+                    t = Reshape (f, flat) p = Mul (x, c) q = Mul (t, s) y = Add (p, q)
+                }}"
+            );
+            reasons("interleaved rotary embedding", &example)
+        };
+        let other = "the rotated elements are not interleaved";
+        assert_eq!(reasons(4, 4), [""; 0]);
+        assert_eq!(reasons(4, 3), [other]);
+        assert_eq!(reasons(3, 3), [other]);
     }
 }
