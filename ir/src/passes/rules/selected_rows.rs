@@ -179,7 +179,7 @@ fn of_each_row(m: &mut Match<'_, '_>, id: ValueId, length: i64) -> Result<ValueI
 mod tests {
     use expect_test::expect;
 
-    use crate::passes::rewrite::testing::{graph, shown};
+    use crate::passes::rewrite::testing::{graph, reasons, shown};
 
     #[test]
     fn rows_are_selected() {
@@ -241,5 +241,100 @@ mod tests {
                 assert_eq!(!report.applied.is_empty(), is_replaced, "{dtype} {first}");
             }
         }
+    }
+
+    #[test]
+    fn each_row_of_a_product_has_one_integer() {
+        let reasons = |shapes: [&str; 3], integers: &str| {
+            let [i, k, y] = shapes;
+            let example = format!(
+                "(int64[{i}] i) => (float[{y}] y) <int64[{k}] k = {{5, 6, 7}},
+                float[3, 2] w = {{1, 2, 3, 4, 5, 6}}> {{
+                    j = {integers} e = Equal (j, k) h = Cast <to = 1> (e) y = MatMul (h, w)
+                }}"
+            );
+            reasons("product with one-hot rows", &example)
+        };
+        let repeated = "the integers are repeated along other axes, too";
+        assert_eq!(reasons(["N, 1", "1, 1, 3", "1, N, 2"], "Neg (i)"), [repeated]);
+        assert_eq!(reasons(["1", "3", "2"], "Neg (i)"), [repeated]);
+        assert_eq!(
+            reasons(["1, 3", "3, 1", "3, 2"], "Neg (i)"),
+            ["the classes are not consecutive integers"]
+        );
+    }
+
+    #[test]
+    fn integers_are_repeated_or_computed() {
+        let shown = |integers: &str| {
+            let text = format!(
+                "<ir_version: 10, opset_import: [\"\": 25]>
+                g (int64[N, 1] i) => (float[N, 2] y)
+                <int64[2] k = {{0, 1}}, int64[2] sizes = {{1, 2}}, float[2, 2] w = {{1, 2, 3, 4}}> {{
+                    j = {integers} e = Equal (j, k) h = Cast <to = 1> (e) y = MatMul (h, w)
+                }}"
+            );
+            graph(&text, super::RULES).0
+        };
+        expect![[r#"
+            g (int64[N, 1] i) => (float32[N, 2] y)
+            <
+                float32[2, 2] w = {1, 2, 3, 4},
+                int64[1] %8 = {N},
+                int64[] %10 = {0},
+                int64[] %11 = {2},
+                float32[3, 2] %18 = Concat (w, {0, 0})
+            >
+            {
+                int64[N] %9 = Reshape (i, %8)
+                bool[N] %12 = Less (%9, %10)
+                bool[N] %13 = Greater (%9, %11)
+                bool[N] %14 = Or (%12, %13)
+                int64[N] %15 = Where (%14, %11, %9)
+                float32[N, 2] y = Gather <axis: 0> (%18, %15)
+            }
+        "#]]
+        .assert_eq(&shown("Expand (i, sizes)"));
+        expect![[r#"
+            g (int64[N, 1] i) => (float32[N, 2] y)
+            <
+                float32[2, 2] w = {1, 2, 3, 4},
+                int64[1] %8 = {N},
+                int64[] %10 = {0},
+                int64[] %11 = {2},
+                float32[3, 2] %18 = Concat (w, {0, 0})
+            >
+            {
+                int64[N, 1] j = Neg (i)
+                int64[N] %9 = Reshape (j, %8)
+                bool[N] %12 = Less (%9, %10)
+                bool[N] %13 = Greater (%9, %11)
+                bool[N] %14 = Or (%12, %13)
+                int64[N] %15 = Where (%14, %11, %9)
+                float32[N, 2] y = Gather <axis: 0> (%18, %15)
+            }
+        "#]]
+        .assert_eq(&shown("Neg (i)"));
+    }
+
+    #[test]
+    fn functions_of_rows_are_the_same_for_all_rows() {
+        let outcomes = |outputs: &str, axis: i64, c: &str| {
+            let text = format!(
+                "<ir_version: 10, opset_import: [\"\": 25]>
+                g (int64[N, 2] i, float[2] x) => (float[A, B, 2] y{outputs})
+                <float[2, 2] w = {{1, 2, 3, 4}}, float[2] row = {{7, 8}}, float[2, 2] rows = {{5, 6, 7, 8}}> {{
+                    r = Gather <axis = {axis}> (w, i) y = Mul (r, {c})
+                }}"
+            );
+            let (_, report) = graph(&text, super::RULES);
+            report.applied.iter().chain(&report.missed).map(|event| event.reason).collect::<Vec<_>>()
+        };
+        let varies = "another operand is not a constant for each row";
+        assert_eq!(outcomes("", 0, "row"), [""]);
+        assert_eq!(outcomes("", 0, "rows"), [varies]);
+        assert_eq!(outcomes("", 0, "x"), [varies]);
+        assert_eq!(outcomes("", 1, "row"), [""; 0]);
+        assert_eq!(outcomes(", float[N, 2, 2] r", 0, "row"), [""; 0]);
     }
 }
