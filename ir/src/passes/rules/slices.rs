@@ -202,7 +202,7 @@ fn at_most(small: &Dim, large: &Dim) -> bool {
 mod tests {
     use expect_test::expect;
 
-    use crate::passes::rewrite::testing::shown;
+    use crate::passes::rewrite::testing::{graph, shown};
 
     #[test]
     fn slices_and_concatenations_are_merged() {
@@ -275,5 +275,60 @@ mod tests {
               float32[1, N] z = ConstantOfShape <dtype: F32, value: {[0.0]}> (%8)
         "#]]
         .assert_eq(&shown(super::RULES));
+    }
+
+    /// Returns the nodes of a concatenation of parts of `x` and `w`, and the reasons why they are not joined.
+    fn joined(parts: &str, outputs: &str) -> (String, Vec<&'static str>) {
+        let text = format!(
+            "<ir_version: 10, opset_import: [\"\": 25]>
+            g (float[N, 8] x, float[N, 8] w, float[D] v) => (float[N, M] y{outputs})
+            <int64[1] zero = {{0}}, int64[1] two = {{2}}, int64[1] one = {{1}}> {{
+                a, b, c, d = Split <axis = 1, num_outputs = 4> (x)
+                e, f, g, h = Split <axis = 1, num_outputs = 4> (w)
+                i = Slice (x, zero, two, one) s = Shape (v) j = Slice (x, two, s, one)
+                y = Concat <axis = 1> ({parts})
+            }}"
+        );
+        let (text, report) = graph(&text, super::RULES);
+        let nodes = text.lines().skip_while(|line| line.trim() != "{").skip(1);
+        let nodes = nodes.map(str::trim).filter(|line| *line != "}").collect::<Vec<_>>().join("\n");
+        (nodes, report.missed.iter().map(|event| event.reason).collect())
+    }
+
+    #[test]
+    fn parts_of_different_values_are_not_joined() {
+        expect![[r#"
+            float32[N, 2] a, _, _, _ = Split <axis: 1, uneven: true> (x)
+            _, float32[N, 2] f, _, _ = Split <axis: 1, uneven: true> (w)
+            float32[N, 4] y = Concat <axis: 1> (a, f)"#]]
+        .assert_eq(&joined("a, f", "").0);
+    }
+
+    #[test]
+    fn parts_that_others_need_are_not_joined_unless_nothing_else_remains() {
+        expect![[r#"
+            float32[N, 2] e, _, _, _ = Split <axis: 1, uneven: true> (w)
+            float32[N, 4] %21 = Slice (x, %18, %19, %20)
+            float32[N, 6] y = Concat <axis: 1> (%21, e)"#]]
+        .assert_eq(&joined("a, b, e", "").0);
+        expect![[r#"
+            float32[N, 2] a, _, _, _ = Split <axis: 1, uneven: true> (x)
+            float32[N, 4] y = Slice (x, %18, %19, %20)"#]]
+        .assert_eq(&joined("a, b", ", float[N, 2] a").0);
+        expect![[r#"
+            float32[N, 2] a, _, _, _ = Split <axis: 1, uneven: true> (x)
+            float32[N, 2] e, _, _, _ = Split <axis: 1, uneven: true> (w)
+            float32[N, 10] y = Concat <axis: 1> (x, e)"#]]
+        .assert_eq(&joined("a, b, c, d, e", ", float[N, 2] a").0);
+        for parts in ["a, b, e", "a, b, e, f"] {
+            let (_, missed) = joined(parts, ", float[N, 2] a");
+            assert_eq!(missed, ["the slices have other consumers"]);
+        }
+    }
+
+    #[test]
+    fn joined_parts_have_sizes_of_both() {
+        expect!["float32[N, max(min(D, 8) - 2, 0) + 2] y = Slice (x, %18, %19, %20)"]
+            .assert_eq(&joined("i, j", "").0);
     }
 }
