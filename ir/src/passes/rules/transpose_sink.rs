@@ -91,7 +91,7 @@ fn moved(m: &mut Match<'_, '_>, inner: &Node, outer: &[usize]) -> Result<ValueId
 mod tests {
     use expect_test::expect;
 
-    use crate::passes::rewrite::testing::shown;
+    use crate::passes::rewrite::testing::{graph, shown};
 
     #[test]
     fn transposes_and_reshapes_are_merged() {
@@ -118,5 +118,41 @@ mod tests {
               float32[N, 3, 1] z = Relu (%7)
         "#]]
         .assert_eq(&shown(super::RULES));
+    }
+
+    #[test]
+    fn transposes_that_do_not_cancel_are_one() {
+        let text = r#"<ir_version: 10, opset_import: ["": 21]>
+            g (float[2, 2, 2] x, float[2, 2, 2] y) => (float[2, 2, 2] z) {
+                s = Transpose <perm = [1, 2, 0]> (x) t = Transpose <perm = [1, 2, 0]> (y)
+                a = Add (s, t) z = Transpose <perm = [1, 2, 0]> (a)
+            }"#;
+        expect![[r#"
+            g (float32[2, 2, 2] x, float32[2, 2, 2] y) => (float32[2, 2, 2] z)
+            {
+                float32[2, 2, 2] %6 = Transpose <axes: [2, 0, 1]> (x)
+                float32[2, 2, 2] %7 = Transpose <axes: [2, 0, 1]> (y)
+                float32[2, 2, 2] z = Add (%6, %7)
+            }
+        "#]]
+        .assert_eq(&graph(text, super::RULES).0);
+    }
+
+    #[test]
+    fn operands_of_old_operators_may_be_aligned_otherwise() {
+        let are_moved = |opset: i64, step: &str, outputs: &str| {
+            let text = format!(
+                "<ir_version: 10, opset_import: [\"\": {opset}]>
+                g (float[A, B] x, float[A, B] y) => (float[A, B] z{outputs}) {{
+                    s = Transpose (x) t = Transpose (y) r = {step} z = Transpose (r)
+                }}"
+            );
+            !graph(&text, super::RULES).1.applied.is_empty()
+        };
+        assert!(are_moved(21, "Add (s, t)", ""));
+        assert!(are_moved(7, "Add (s, t)", ""));
+        assert!(!are_moved(6, "Add (s, t)", ""));
+        assert!(are_moved(6, "Relu (s)", ""));
+        assert!(!are_moved(21, "Add (s, t)", ", float[B, A] r"));
     }
 }
