@@ -153,4 +153,43 @@ mod tests {
             "#]],
         );
     }
+
+    #[test]
+    fn constants_are_compared_up_to_a_number_of_elements() {
+        for (count, are_one) in [(2048, true), (2049, false)] {
+            let elements = vec!["7"; count].join(", ");
+            let text = format!(
+                "<ir_version: 10, opset_import: [\"\": 21]>
+                g (int64[{count}] x) => (int64[{count}] y)
+                <int64[{count}] a = {{{elements}}}, int64[{count}] b = {{{elements}}}> {{
+                    p = Mul (x, a) y = Mul (p, b)
+                }}"
+            );
+            assert_eq!(!graph(&text, []).0.contains(" b = "), are_one, "{count}");
+        }
+    }
+
+    #[test]
+    fn parameters_of_one_number_are_one() {
+        check(
+            "g (float[N] x) => (float[N] y)
+            <float[1] a = {2}, float[1] b = {2}, float[2] c = {3, 4}, float[2] d = {3, 4}> {
+                p = Mul (x, a) q = Mul (x, b) r = Mul (p, c) s = Mul (q, d) y = Sub (r, s)
+            }",
+            expect![[r#"
+                g (float32[N] x) => (float32[2] y)
+                <
+                    float32[1] a = {2},
+                    float32[2] c = {3, 4},
+                    float32[2] d = {3, 4}
+                >
+                {
+                    float32[N] p = Mul (x, a)
+                    float32[2] r = Mul (p, c)
+                    float32[2] s = Mul (p, d)
+                    float32[2] y = Sub (r, s)
+                }
+            "#]],
+        );
+    }
 }
