@@ -265,4 +265,12 @@ mod tests {
         assert_eq!([found("Add (p, m)"), found("Mul (p, h)")], [reason, reason]);
         assert!(found("Mul (p, half)").is_empty());
     }
+
+    #[test]
+    fn masks_of_higher_rank_broadcast_the_scores() {
+        let example = "(float[B, Q, 4] q, float[B, 4, K] k, float[B, K, 4] v, float[X, 1, Q, K] m) => (float[X, B, Q, 4] y) {
+            p = MatMul (q, k) s = Add (p, m) c = Softmax (s) y = MatMul (c, v)
+        }";
+        assert_eq!(reasons("attention", example), ["a mask would broadcast the scores"]);
+    }
 }
