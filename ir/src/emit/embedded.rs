@@ -61,9 +61,9 @@ fn symbol(origin: &str, name: &str, bytes: &[u8]) -> String {
     format!("onnx_embed_{number:016x}")
 }
 
-/// Returns the path of a file below the folder in which rustc runs, relative to it: that of the workspace, or of a package
-/// from a registry. The directives are a part of the module whose hash is in the names of symbols, so that programs would
-/// depend on the folder. rustc's assembler opens the file in the same process.
+/// Returns a path relative to the current folder, if the file is below it. rustc runs in the folder of the workspace, or in
+/// that of a package from a registry, and its assembler opens the file in the same process. Absolute paths in directives
+/// would change names of symbols, which contain a hash of the module: programs would depend on the folder.
 fn from_current_folder(path: &Path) -> &Path {
     let here = std::env::current_dir().ok();
     here.and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path)

@@ -173,7 +173,7 @@ mod tests {
         .assert_eq(&trained(text, []).0);
     }
 
-    /// Returns the graph of a transposed weight of so many columns.
+    /// Returns the graph of a transposed weight with this number of columns.
     fn transposed(columns: usize, more: &str) -> String {
         let numbers = vec!["1"; 2 * columns].join(", ");
         let text = format!(

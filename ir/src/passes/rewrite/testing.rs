@@ -11,8 +11,12 @@ use crate::{print, read};
 
 /// Returns the graph of a rule's example after these rules.
 pub fn example<'r>(rule: &Rule, rules: impl IntoIterator<Item = &'r Rule>) -> (String, Report) {
-    let text = format!("<ir_version: 10, opset_import: [\"\": 25, \"com.microsoft\": 1]> g {}", rule.example);
-    graph(&text, rules)
+    graph(&newest(rule.example), rules)
+}
+
+/// Returns the text of a graph in the form of an example, with the newest opset.
+pub fn newest(example: &str) -> String {
+    format!("<ir_version: 10, opset_import: [\"\": 25, \"com.microsoft\": 1]> g {example}")
 }
 
 /// Returns a graph in ONNX's text syntax after these rules.
@@ -28,9 +32,17 @@ pub fn trained<'r>(text: &str, rules: impl IntoIterator<Item = &'r Rule>) -> (St
 
 /// Returns the reasons why a rule does not apply to a graph, in the form of an example, in which its pattern matches.
 pub fn reasons(rule: &str, example: &str) -> Vec<&'static str> {
-    let text = format!("<ir_version: 10, opset_import: [\"\": 25, \"com.microsoft\": 1]> g {example}");
-    let (_, report) = graph(&text, rules::all());
-    report.missed.iter().filter(|event| event.rule == rule).map(|event| event.reason).collect()
+    missed(&graph(&newest(example), rules::all()).1, rule).collect()
+}
+
+/// Returns the reasons why a rule did not apply.
+pub fn missed(report: &Report, rule: &str) -> impl Iterator<Item = &'static str> {
+    report.missed.iter().filter(move |event| event.rule == rule).map(|event| event.reason)
+}
+
+/// Returns the lines of a printed graph that contain nodes.
+pub fn nodes(graph: &str) -> impl Iterator<Item = &str> {
+    graph.lines().skip_while(|line| *line != "{").filter(|line| line.len() > 1).map(str::trim)
 }
 
 /// Returns the nodes of graphs after all rules, and why a rule does not apply. Graphs without a header, in the form of
@@ -38,15 +50,11 @@ pub fn reasons(rule: &str, example: &str) -> Vec<&'static str> {
 pub fn after(rule: &str, graphs: &[&str]) -> String {
     let mut shown = String::new();
     for text in graphs {
-        let (graph, report) = if text.starts_with('<') {
-            graph(text, rules::all())
-        } else {
-            let header = "<ir_version: 10, opset_import: [\"\": 25, \"com.microsoft\": 1]>";
-            graph(&format!("{header} g {text}"), rules::all())
-        };
-        let nodes = graph.lines().skip_while(|line| *line != "{").filter(|line| line.len() > 1);
-        let missed = report.missed.iter().filter(|event| event.rule == rule).map(|event| event.reason);
-        nodes.map(str::trim).chain(missed).for_each(|line| shown.extend([line, "\n"]));
+        let text = if text.starts_with('<') { (*text).to_owned() } else { newest(text) };
+        let (graph, report) = graph(&text, rules::all());
+        let mut add = |line: &str| shown.extend([line, "\n"]);
+        nodes(&graph).for_each(&mut add);
+        missed(&report, rule).for_each(&mut add);
         shown.push('\n');
     }
     shown

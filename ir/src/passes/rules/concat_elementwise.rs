@@ -75,10 +75,9 @@ impl ConcatInput<'_> {
             return false;
         };
         let mut parts = self.parts.iter().zip(&next.parts);
-        let described =
-            |node: &Node| (node.kind.clone(), node.version, node.inputs.len(), node.operator.attributes());
         parts.any(|pair| matches!(pair, (Some(a), Some(b)) if together(a, b, axis).is_some()))
-            && described(a) == described(b)
+            && (&a.kind, a.version, a.inputs.len()) == (&b.kind, b.version, b.inputs.len())
+            && a.operator.attributes() == b.operator.attributes()
     }
 }
 

@@ -202,7 +202,7 @@ fn at_most(small: &Dim, large: &Dim) -> bool {
 mod tests {
     use expect_test::expect;
 
-    use crate::passes::rewrite::testing::{graph, shown};
+    use crate::passes::rewrite::testing::{graph, nodes, shown};
 
     #[test]
     fn slices_and_concatenations_are_merged() {
@@ -290,9 +290,10 @@ mod tests {
             }}"
         );
         let (text, report) = graph(&text, super::RULES);
-        let nodes = text.lines().skip_while(|line| line.trim() != "{").skip(1);
-        let nodes = nodes.map(str::trim).filter(|line| *line != "}").collect::<Vec<_>>().join("\n");
-        (nodes, report.missed.iter().map(|event| event.reason).collect())
+        (
+            nodes(&text).collect::<Vec<_>>().join("\n"),
+            report.missed.iter().map(|event| event.reason).collect(),
+        )
     }
 
     #[test]

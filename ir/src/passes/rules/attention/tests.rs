@@ -1,6 +1,6 @@
 use expect_test::expect;
 
-use crate::passes::rewrite::testing::{after, graph, shown};
+use crate::passes::rewrite::testing::{after, graph, missed, shown};
 use crate::passes::rules::all;
 
 /// Returns the graph of these nodes after all rules, and why the rule `attention` did not apply.
@@ -13,8 +13,8 @@ fn rewritten(steps: &str) -> (String, Vec<&'static str>) {
         float[2, 1, 1] h = {{1, 2}}> {{ {steps} }}"
     );
     let (graph, report) = graph(&text, all());
-    let missed = report.missed.iter().filter(|event| event.rule == "attention");
-    (graph, missed.map(|event| event.reason).collect())
+    let missed = missed(&report, "attention").collect();
+    (graph, missed)
 }
 
 #[test]

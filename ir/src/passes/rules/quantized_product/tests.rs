@@ -1,6 +1,6 @@
 use expect_test::expect;
 
-use crate::passes::rewrite::testing::{graph, reasons, shown};
+use crate::passes::rewrite::testing::{graph, newest, reasons, shown};
 use crate::passes::rules;
 
 #[test]
@@ -185,8 +185,7 @@ fn blocks_of_weights_remain() {
 
 /// Returns the reasons why a rule does not apply, an empty one where it applies.
 fn outcomes(rule: &str, example: &str) -> Vec<&'static str> {
-    let text = format!("<ir_version: 10, opset_import: [\"\": 25, \"com.microsoft\": 1]> g {example}");
-    let (_, report) = graph(&text, rules::all());
+    let (_, report) = graph(&newest(example), rules::all());
     let events = report.applied.iter().chain(&report.missed);
     events.filter(|event| event.rule == rule).map(|event| event.reason).collect()
 }
