@@ -1,7 +1,7 @@
 """Changes conditions and results of the compiler one at a time, and lists the changes that no test notices.
 
     python ui-tests/mutants/mutants.py                       # 200 mutants of rules, inference and sizes
-    python ui-tests/mutants/mutants.py --count 0             # all of them, hours
+    python ui-tests/mutants/mutants.py --count 0             # all of them, about half an hour
     python ui-tests/mutants/mutants.py --only passes/rules/  # those of files whose path holds a text
     python ui-tests/mutants/mutants.py --numbers 17 20       # some of them, with the output of their tests
 
@@ -143,15 +143,11 @@ def numbers_at(error):
 def baseline(programs):
     """Runs the tests without a mutant. Returns the tests of each program that reach each mutant, and a limit of seconds."""
     # Programs that did not change are not run again.
-    path, known = TARGET / "baseline.json", {}
-    if path.exists():
-        known = json.loads(path.read_text())
-    found = {}
-    for program in programs:
-        key = f"{program} {os.stat(program).st_mtime_ns}"
-        found[program] = known[key] if key in known else reached_by(program)
-        known[key] = found[program]
-        path.write_text(json.dumps(known))
+    path = TARGET / "baseline.json"
+    known = json.loads(path.read_text()) if path.exists() else {}
+    keys = {program: f"{program} {os.stat(program).st_mtime_ns}" for program in programs}
+    found = {program: known.get(key) or reached_by(program) for program, key in keys.items()}
+    path.write_text(json.dumps({key: found[program] for program, key in keys.items()}))
     programs.sort(key=lambda program: found[program]["seconds"])
     limit = 30 + 10 * max(row["seconds"] for row in found.values())
     return {program: row["reached"] for program, row in found.items()}, limit
