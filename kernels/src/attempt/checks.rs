@@ -1,6 +1,6 @@
 //! Indices within the size of an axis.
 
-use alloc::{string::String, vec, vec::Vec};
+use alloc::{format, string::String, vec, vec::Vec};
 
 use burn::tensor::{DType, Int, IntDType, Tensor};
 
@@ -20,10 +20,39 @@ use crate::{
 pub struct Check {
     node: Option<Name>,
     axes: Vec<Axis>,
-    /// Whether negative indices count from the end.
-    from_end: bool,
+    kind: Kind,
     /// Indices of each axis, one row per axis: all of them, or only the least and the greatest.
     ends: Vec<Tensor<2, Int>>,
+}
+
+/// What is checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Indices of which negative ones count from the end.
+    FromEnd,
+    Nonnegative,
+    /// Lengths, as indices of an axis with one more element than the greatest length.
+    Lengths,
+}
+
+impl Kind {
+    fn least(self, axis: Axis) -> i64 {
+        match self {
+            Kind::FromEnd => axis.least(),
+            Kind::Nonnegative | Kind::Lengths => 0,
+        }
+    }
+
+    /// Returns the error of an index or a length.
+    fn outside(self, found: i64, axis: Axis) -> String {
+        match self {
+            Kind::FromEnd | Kind::Nonnegative => outside(found, axis),
+            Kind::Lengths => {
+                let most = axis.size.saturating_sub(1);
+                format!("expected a length from 0 to {most}, found {found}")
+            }
+        }
+    }
 }
 
 /// Maximum number of indices that are read by the host; of more, the device computes the least and the greatest.
@@ -34,39 +63,38 @@ const HOST_CHECKED_INDICES: usize = 64;
 /// If the host can read the tensor without waiting, an index out of bounds fails immediately. On other
 /// devices it is clamped to the axis, and [`attempt`](super::attempt) fails when it reads its results.
 pub fn within<const D: usize>(indices: Tensor<D, Int>, axis: Axis) -> Tensor<D, Int> {
-    checked(indices, axis, true)
+    checked(indices, axis, Kind::FromEnd)
 }
 
 /// [`within`] for indices that must not be negative.
 pub fn nonnegative<const D: usize>(indices: Tensor<D, Int>, axis: Axis) -> Tensor<D, Int> {
-    checked(indices, axis, false)
+    checked(indices, axis, Kind::Nonnegative)
 }
 
 /// Checks that each length is in `0..=most`, as [`within`] checks indices.
 pub fn lengths<const D: usize>(lengths: Tensor<D, Int>, most: usize) -> Tensor<D, Int> {
-    if !waits(&lengths.device()) {
-        let data = lengths.to_data();
-        let wrong =
-            data.iter::<i64>().find(|length| usize::try_from(*length).map_or(true, |length| length > most));
-        if let Some(length) = wrong {
-            fail(format_args!("expected a length from 0 to {most}, found {length}"));
-        }
-        return lengths;
-    }
-    // A valid length is an index of an axis of `most + 1` elements.
     let axis = Axis { number: 0, size: most.saturating_add(1) };
-    nonnegative(lengths, axis)
+    if waits(&lengths.device()) {
+        return checked(lengths, axis, Kind::Lengths);
+    }
+    let data = lengths.to_data();
+    let wrong =
+        data.iter::<i64>().find(|length| usize::try_from(*length).map_or(true, |length| length > most));
+    if let Some(length) = wrong {
+        fail(Kind::Lengths.outside(length, axis));
+    }
+    lengths
 }
 
-fn checked<const D: usize>(indices: Tensor<D, Int>, axis: Axis, from_end: bool) -> Tensor<D, Int> {
+fn checked<const D: usize>(indices: Tensor<D, Int>, axis: Axis, kind: Kind) -> Tensor<D, Int> {
     if indices.shape().num_elements() == 0 {
         return indices;
     }
-    let least = if from_end { axis.least() } else { 0 };
+    let least = kind.least(axis);
     let (indices, unchecked) = call!(within(indices; least, axis));
     if let Some(unchecked) = unchecked.tensor() {
         let unchecked = Tensor::<1, Int>::from_dispatch(unchecked);
-        check(&[axis], from_end, || lift(unchecked));
+        check(&[axis], kind, || lift(unchecked));
     }
     Tensor::from_dispatch(indices)
 }
@@ -82,25 +110,24 @@ pub fn flatten_indices(tuples: &Tensor<3, Int>, axes: &[Axis]) -> Option<Tensor<
     let operand = tuples.clone();
     let (flat, ends) = call!(flat_indices(operand; axes.to_vec()));
     let (flat, ends) = (flat.tensor()?, ends.tensor()?);
-    check(axes, true, || Tensor::from_dispatch(ends));
+    check(axes, Kind::FromEnd, || Tensor::from_dispatch(ends));
     Some(Tensor::from_dispatch(flat))
 }
 
 /// Adds a pending check if an enclosing attempt reads it.
-fn check(axes: &[Axis], from_end: bool, ends: impl FnOnce() -> Tensor<2, Int>) {
-    pending::with(|checks| Check::add(checks, axes, from_end, ends()));
+fn check(axes: &[Axis], kind: Kind, ends: impl FnOnce() -> Tensor<2, Int>) {
+    pending::with(|checks| Check::add(checks, axes, kind, ends()));
 }
 
 impl Check {
     /// Adds indices to the checks. The checks of one node in a loop are merged.
-    fn add(checks: &mut Vec<Check>, axes: &[Axis], from_end: bool, indices: Tensor<2, Int>) {
+    fn add(checks: &mut Vec<Check>, axes: &[Axis], kind: Kind, indices: Tensor<2, Int>) {
         let dtype = lowered(&indices.device(), DType::I64);
         let found = ends_of(indices.cast(IntDType::from(dtype)));
         let node = current_node();
-        let same =
-            |check: &&mut Check| check.node == node && check.axes == axes && check.from_end == from_end;
+        let same = |check: &&mut Check| check.node == node && check.axes == axes && check.kind == kind;
         let Some(check) = checks.iter_mut().find(same) else {
-            checks.push(Check { node, axes: axes.to_vec(), from_end, ends: vec![found] });
+            checks.push(Check { node, axes: axes.to_vec(), kind, ends: vec![found] });
             return;
         };
         check.ends.push(found);
@@ -127,10 +154,10 @@ impl Check {
                 let found;
                 (found, rest) = rest.split_at(elements(ends).min(rest.len()));
                 for (&axis, found) in check.axes.iter().zip(found.chunks(each.max(1))) {
-                    let least = if check.from_end { axis.least() } else { 0 };
+                    let least = check.kind.least(axis);
                     let wrong = |end: &&i64| **end < least || **end >= axis.size as i64;
                     if let Some(&index) = found.iter().filter(wrong).max() {
-                        return Err(Fault { node: check.node, reason: outside(index, axis) });
+                        return Err(Fault { node: check.node, reason: check.kind.outside(index, axis) });
                     }
                 }
             }
