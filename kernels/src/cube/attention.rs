@@ -12,7 +12,7 @@ use super::{
     epilogue::tanh,
     launch::{Grid, Strided, launch},
     narrow,
-    product::grouped_product,
+    product::{Terms, grouped_product, is_burns},
     summed,
     units::{UNITS, greatest, total},
 };
@@ -46,9 +46,14 @@ struct Shader {
     is_capped: bool,
     bias_last: bool,
     undefined: Undefined,
+    /// Hidden keys have a probability of -1 instead of 0, so that the sum of values leaves them out.
+    marks_hidden: bool,
 }
 
 /// Returns the attention of each query.
+///
+/// Hidden keys and values may be anything, except on devices where Burn computes the sum of values, which multiplies hidden
+/// values by 0.
 pub fn attention(
     query: CubeTensor,
     key: CubeTensor,
@@ -59,9 +64,16 @@ pub fn attention(
 ) -> CubeTensor {
     let dtype = query.dtype;
     let key = CubeBackend::float_swap_dims(key, 2, 3);
-    let products = grouped_product(query, key, summed(dtype));
-    let probabilities = probabilities(products, mask, bias, scores);
-    grouped_product(probabilities, value, dtype)
+    let products = grouped_product(query, key, summed(dtype), Terms::All);
+    let mut sums = products.shape();
+    sums[3] = value.shape()[3];
+    let may_hide = scores.removes_hidden() && (mask.is_some() || bias.is_some());
+    let which = match may_hide && !is_burns(&products, &sums) {
+        true => Terms::NotNegative,
+        false => Terms::All,
+    };
+    let probabilities = probabilities(products, mask, bias, scores, which);
+    grouped_product(probabilities, value, dtype, which)
 }
 
 /// Returns the probabilities of scaled products, in the memory of these.
@@ -70,6 +82,7 @@ fn probabilities(
     mask: Option<CubeTensor>,
     bias: Option<CubeTensor>,
     scores: Scores,
+    summed_up: Terms,
 ) -> CubeTensor {
     let products = into_contiguous(products);
     let bias = bias.map(|bias| CubeBackend::float_cast(bias, products.dtype.into()));
@@ -85,8 +98,12 @@ fn probabilities(
         scores.softcap as f32,
         scores.hidden as f32,
     );
-    let shader =
-        Shader { is_capped: scores.softcap > 0.0, bias_last: scores.bias_last, undefined: scores.undefined };
+    let shader = Shader {
+        is_capped: scores.softcap > 0.0,
+        bias_last: scores.bias_last,
+        undefined: scores.undefined,
+        marks_hidden: summed_up == Terms::NotNegative,
+    };
     let of_mask = mask.as_ref().map_or(DType::U32, |mask| mask.dtype);
     let dtypes = [products.dtype, summed(products.dtype), of_mask].map(dtype_to_storage_type);
     let [mask, bias] = [mask, bias].map(|operand| operand.map(Strided));
@@ -186,8 +203,13 @@ fn probabilities_kernel<T: Float, S: Float, M: Numeric>(
         sees = sum > S::from_int(0);
     }
     for key in range_stepped(unit, keys, UNITS) {
-        let probability = S::exp(S::cast_from(x[first + key]) - most) / sum;
-        x[first + key] = T::cast_from(select(sees, probability, S::from_int(0)));
+        let score = S::cast_from(x[first + key]);
+        let mut probability = select(sees, S::exp(score - most) / sum, S::from_int(0));
+        if comptime!(shader.marks_hidden) {
+            let is_hidden = score < S::min_value() && probability == S::from_int(0);
+            probability = select(is_hidden, S::from_int(-1), probability);
+        }
+        x[first + key] = T::cast_from(probability);
     }
 }
 

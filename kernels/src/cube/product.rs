@@ -6,7 +6,7 @@
 pub mod tile;
 
 use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type, ops::FloatTensorOps};
-use burn::tensor::DType;
+use burn::tensor::{DType, Shape};
 use burn_cubecl::{
     CubeBackend,
     kernel::{
@@ -64,6 +64,15 @@ pub struct Zeros {
     pub right: bool,
 }
 
+/// The terms of a product's sums.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Terms {
+    #[default]
+    All,
+    /// Those whose left factor is not negative.
+    NotNegative,
+}
+
 /// Returns products of the matrices of the last two axes; the others broadcast.
 pub fn matmul(a: CubeTensor, b: CubeTensor) -> CubeTensor {
     product(a, b, None, None, Activation::Identity)
@@ -87,15 +96,15 @@ pub fn linear(
 
 /// Returns products of `[batch, heads, ..]` in a dtype. Each head of the right side serves the same number of
 /// heads of the left side. Each operand and the result may be of half or single precision.
-pub fn grouped_product(a: CubeTensor, b: CubeTensor, dtype: DType) -> CubeTensor {
+pub fn grouped_product(a: CubeTensor, b: CubeTensor, dtype: DType, terms: Terms) -> CubeTensor {
     let (left, right) = (a.shape(), b.shape());
     if left[1] == right[1] {
-        return product_in(a, b, None, None, Activation::Identity, dtype);
+        return product_in(a, b, [None, None], Activation::Identity, dtype, terms);
     }
     let groups = left[1] / right[1];
     let a = reshape(a, [left[0], right[1], groups, left[2], left[3]].into());
     let b = reshape(b, [right[0], right[1], 1, right[2], right[3]].into());
-    let y = product_in(a, b, None, None, Activation::Identity, dtype);
+    let y = product_in(a, b, [None, None], Activation::Identity, dtype, terms);
     reshape(y, [left[0], left[1], left[2], right[3]].into())
 }
 
@@ -109,27 +118,33 @@ pub fn product(
 ) -> CubeTensor {
     ensure_alike(&a, [Some(&b), bias.as_ref(), sum.as_ref()]);
     let dtype = a.dtype;
-    product_in(a, b, bias, sum, activation, dtype)
+    product_in(a, b, [bias, sum], activation, dtype, Terms::All)
+}
+
+/// Returns `true` if a product of these shapes is computed by Burn, whose sums have all terms.
+pub fn is_burns(a: &CubeTensor, shape: &Shape) -> bool {
+    let rank = shape.num_dims();
+    let sizes = shape.iter().copied().chain([a.shape()[a.shape().num_dims() - 1]]);
+    let multiplications = sizes.fold(1, usize::saturating_mul);
+    let is_large = shape[rank - 2] >= 64 && multiplications >= LARGE;
+    let properties = a.client.properties();
+    !properties.features.matmul.cmma.is_empty() || is_large && properties.hardware.plane_size_max > 8
 }
 
 /// [`product`] in the dtype of bias and sum.
 fn product_in(
     a: CubeTensor,
     b: CubeTensor,
-    bias: Option<CubeTensor>,
-    sum: Option<CubeTensor>,
+    [bias, sum]: [Option<CubeTensor>; 2],
     activation: Activation,
     dtype: DType,
+    which: Terms,
 ) -> CubeTensor {
     let shape = spec::result(&type_of(&a), &type_of(&b)).shape;
     let rank = shape.num_dims();
     let [rows, columns, terms] = [shape[rank - 2], shape[rank - 1], a.shape()[rank - 1]];
     let batch: usize = shape.iter().take(rank - 2).product();
-    let properties = a.client.properties();
-    let sizes = [batch, rows, columns, terms];
-    let multiplications = sizes.into_iter().fold(1, usize::saturating_mul);
-    let is_large = rows >= 64 && multiplications >= LARGE;
-    if !properties.features.matmul.cmma.is_empty() || is_large && properties.hardware.plane_size_max > 8 {
+    if is_burns(&a, &shape) {
         let y = by_burn(a, b, dtype);
         return finish(y, bias, sum, activation);
     }
@@ -165,7 +180,7 @@ fn product_in(
     let dtypes = [a.dtype, b.dtype, dtype].map(dtype_to_storage_type);
     launch!(Grid::cubes(cubes, UNITS).shared(tile.shared()) => tile::product_kernel(
         Strided(a), Strided(b), bias, sum, &y;
-        geometry, cubes, tile, function, dtypes,
+        geometry, cubes, tile, function, which, dtypes,
     ));
     y
 }

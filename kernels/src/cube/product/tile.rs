@@ -5,7 +5,7 @@
 
 use cubecl::prelude::*;
 
-use super::{Geometry, Zeros};
+use super::{Geometry, Terms, Zeros};
 use crate::cube::epilogue::{Function, activated};
 
 /// Number of units of a cube.
@@ -79,6 +79,7 @@ pub fn product_kernel<A: Float, B: Float, T: Float>(
     cubes: usize,
     #[comptime] tile: Tile,
     #[comptime] function: Function,
+    #[comptime] which: Terms,
     #[define(A, B, T)] _dtypes: [ElemType; 3],
 ) {
     if CUBE_POS >= cubes {
@@ -97,6 +98,7 @@ pub fn product_kernel<A: Float, B: Float, T: Float>(
         &geometry,
         tile,
         comptime!(Zeros::default()),
+        which,
     );
     let (row, column, batch) = (spot.row, spot.column, spot.batch);
 
@@ -176,6 +178,7 @@ pub fn products<A: Numeric, B: Numeric, S: Numeric>(
     geometry: &Geometry,
     #[comptime] tile: Tile,
     #[comptime] zeros: Zeros,
+    #[comptime] which: Terms,
 ) -> Array<S> {
     let unit = UNIT_POS as usize;
     let rows = geometry.rows as usize;
@@ -242,7 +245,13 @@ pub fn products<A: Numeric, B: Numeric, S: Numeric>(
                 let mut total = sums[to];
                 #[unroll]
                 for next in 0..tile.terms {
-                    total += *of_rows.index(comptime!(down * tile.terms + next)) * *of_column.index(next);
+                    let left = *of_rows.index(comptime!(down * tile.terms + next));
+                    let term = left * *of_column.index(next);
+                    if comptime!(which == Terms::NotNegative) {
+                        total += select(left < S::from_int(0), S::from_int(0), term);
+                    } else {
+                        total += term;
+                    }
                 }
                 sums[to] = total;
             }

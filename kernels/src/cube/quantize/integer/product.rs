@@ -8,7 +8,7 @@ use super::epilogue::{End, Ends, Others, Steps, at, ended, ends_of_one};
 use super::{shapes, summed};
 use crate::backend::{ByteProduct, Outcome};
 use crate::cube::product::{
-    BatchAxisLaunch, Geometry, GeometryLaunch, Zeros,
+    BatchAxisLaunch, Geometry, GeometryLaunch, Terms, Zeros,
     tile::{self, Tile, UNITS},
 };
 use crate::cube::{
@@ -139,7 +139,8 @@ fn product_kernel<A: Int, B: Int, S: Numeric, Y: Numeric>(
         }
         ComptimeOption::None => {}
     }
-    let sums = tile::products::<A, B, S>(a, b, &of_rows, &of_columns, &spot, &geometry, tile, zeros);
+    let sums =
+        tile::products::<A, B, S>(a, b, &of_rows, &of_columns, &spot, &geometry, tile, zeros, Terms::All);
     if spot.slice == 0 {
         #[unroll]
         for across in 0..tile.columns {
