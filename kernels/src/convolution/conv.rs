@@ -2,12 +2,13 @@
 
 use burn::tensor::{
     Tensor,
+    kind::Basic,
     ops::{ConvOptions, PadMode},
 };
 
 use crate::{
     backend::call,
-    convolution::window::Window,
+    convolution::{addressable, window::Window},
     product::epilogue::{Epilogue, ensure_addable},
     spec,
 };
@@ -36,7 +37,7 @@ macro_rules! convolutions {
             groups: usize,
             epilogue: Epilogue,
         ) -> Tensor<$rank> {
-            ensure_fits(x.dims(), weight.dims(), sum.as_ref(), window, groups);
+            let window = fitted(&x, weight.dims(), sum.as_ref(), window, groups);
             spec::convolution::bias(bias.as_ref().map(Tensor::dims), weight.dims()[0], &weight.dims());
             let (x, window) = padded(x, window);
             let options = options(window, groups);
@@ -60,23 +61,26 @@ fn padded<const D: usize, const S: usize>(x: Tensor<D>, window: Window<S>) -> (T
     (padded, window.pads([(0, 0); S]))
 }
 
-/// Fails if the window is larger than the input, the weight has other channels, or the residual addend another shape.
-pub(crate) fn ensure_fits<const D: usize, const S: usize>(
-    x: [usize; D],
+/// Returns the window with the shortest strides. Fails if it is larger than the input, or than a device can address, the
+/// weight has other channels, or the residual addend another shape.
+pub(crate) fn fitted<const D: usize, const S: usize, K: Basic>(
+    x: &Tensor<D, K>,
     weight: [usize; D],
     sum: Option<&Tensor<D>>,
     window: Window<S>,
     groups: usize,
-) {
-    spec::convolution::channels(&x, &weight, &window.kernel, groups);
-    window.ensure_fits(&x);
-    let positions = window.positions(core::array::from_fn(|axis| x[2 + axis]), false);
-    let dims = core::array::from_fn(|axis| match axis {
-        0 => x[0],
+) -> Window<S> {
+    let dims = x.dims();
+    spec::convolution::channels(&dims, &weight, &window.kernel, groups);
+    window.ensure_fits(&dims);
+    let positions = window.positions(core::array::from_fn(|axis| dims[2 + axis]), false);
+    let result = core::array::from_fn(|axis| match axis {
+        0 => dims[0],
         1 => weight[0],
         _ => positions[axis - 2],
     });
-    ensure_addable(&dims, sum);
+    ensure_addable(&result, sum);
+    addressable(x, window)
 }
 
 fn options<const S: usize>(window: Window<S>, groups: usize) -> ConvOptions<S> {

@@ -38,6 +38,7 @@ macro_rules! doors {
             packed: Option<Packed>,
         ) -> Tensor<$rank> {
             spec::transposed_channels(&x.dims(), &weight.dims(), &window.kernel, groups);
+            let window = shortened_strides(window, core::array::from_fn(|axis| x.dims()[2 + axis]));
             let outputs = weight.dims()[1] * groups;
             spec::bias(bias.as_ref().map(Tensor::dims), outputs, &weight.dims());
             let options = options(window, output_padding, groups);
@@ -95,6 +96,16 @@ pub fn fit_output<const S: usize>(
         output_padding[axis].saturating_add(output[axis].saturating_sub(natural(axis)))
     });
     (window.pads(pads), output_padding)
+}
+
+/// Returns the window with a stride and a dilation of 1 where there is nothing to stride over.
+fn shortened_strides<const S: usize>(window: Window<S>, sizes: [usize; S]) -> Window<S> {
+    let between = |count: usize, step: usize| if count == 1 { 1 } else { step };
+    Window {
+        strides: core::array::from_fn(|axis| between(sizes[axis], window.strides[axis])),
+        dilations: core::array::from_fn(|axis| between(window.kernel[axis], window.dilations[axis])),
+        ..window
+    }
 }
 
 /// Burn pads both ends equally, so a smaller padding at the end becomes output padding and a larger one is cropped.

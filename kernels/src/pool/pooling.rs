@@ -10,7 +10,7 @@ use burn::tensor::{
 use super::slide::{Of, slide};
 use crate::{
     backend::call,
-    convolution::window::Window,
+    convolution::{addressable, window::Window},
     shape::{WithShape, empty},
 };
 
@@ -43,7 +43,7 @@ pub trait MaxPool: Ordered {
 
 impl MaxPool for Float {
     fn max_pool<const D: usize, const S: usize>(x: Tensor<D>, window: Window<S>, ceil: bool) -> Tensor<D> {
-        let dims = x.dims();
+        let (dims, window) = (x.dims(), addressable(&x, window));
         let shape = pooled_shape(dims, &window, ceil);
         if shape.contains(&0) {
             return empty(&x, shape);
@@ -71,7 +71,8 @@ impl MaxPool for Int {
         window: Window<S>,
         ceil: bool,
     ) -> Tensor<D, Int> {
-        let (dims, shape) = (x.dims(), pooled_shape(x.dims(), &window, ceil));
+        let (dims, window) = (x.dims(), addressable(&x, window));
+        let shape = pooled_shape(dims, &window, ceil);
         if shape.contains(&0) {
             return empty(&x, shape);
         }

@@ -70,6 +70,20 @@ impl<const S: usize> Window<S> {
         })
     }
 
+    /// Returns a window with the same positions and elements on an input of these spatial sizes, whose numbers do not exceed the
+    /// padded sizes by more than 1: a longer stride leaves one position, as one of this length does.
+    pub fn shortened(self, sizes: [usize; S]) -> Self {
+        let longest = |axis: usize| self.padded(axis, sizes[axis]).saturating_add(1);
+        Self {
+            strides: core::array::from_fn(|axis| self.strides[axis].min(longest(axis))),
+            dilations: core::array::from_fn(|axis| match self.kernel[axis] {
+                1 => 1,
+                _ => self.dilations[axis],
+            }),
+            ..self
+        }
+    }
+
     /// Fails if the window is larger than a padded input `[batch, channels, spatial..]`.
     pub fn ensure_fits(&self, input: &[usize]) {
         for (axis, size) in input[2..].iter().enumerate() {
@@ -160,6 +174,23 @@ mod tests {
         );
         let padded = || Window::new([2]).pads([(usize::MAX, 1)]).ensure_fits(&[1, 1, 5]);
         assert!(message(padded).ends_with("is too large"));
+    }
+
+    #[test]
+    fn long_strides_leave_one_position() {
+        let long = 1 << 60;
+        for (kernel, pads, size) in [(1, (0, 0), 1), (2, (1, 0), 3), (3, (0, 4), 2), (4, (0, 0), 3)] {
+            for stride in [1, 2, 3, 5, 7, long] {
+                let window = Window::new([kernel]).strides([stride]).pads([pads]);
+                let short = window.shortened([size]);
+                assert!(short.strides[0] <= 8);
+                for ceil in [false, true] {
+                    let positions = |window: Window<1>| attempt(|| window.positions([size], ceil)).ok();
+                    assert_eq!(positions(short), positions(window));
+                }
+            }
+        }
+        assert_eq!(Window::new([1]).dilations([long]).shortened([1]).dilations, [1]);
     }
 
     #[test]

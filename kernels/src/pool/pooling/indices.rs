@@ -4,7 +4,10 @@ use burn::tensor::{DType, Int, Tensor, kind::Ordered};
 
 use super::{lowest, pad, pooled_shape, taps};
 use crate::shape::{WithShape, empty};
-use crate::{convolution::window::Window, dtype::lowered};
+use crate::{
+    convolution::{addressable, window::Window},
+    dtype::lowered,
+};
 
 /// The spatial axis that varies fastest in an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +25,7 @@ pub fn max_pool_with_indices<const D: usize, const S: usize, K: Ordered>(
     ceil: bool,
     order: StorageOrder,
 ) -> (Tensor<D, K>, Tensor<D, Int>) {
+    let window = addressable(&x, window);
     let shape = pooled_shape(x.dims(), &window, ceil);
     if shape.contains(&0) {
         let dtype = lowered(&x.device(), DType::I64);

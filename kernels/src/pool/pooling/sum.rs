@@ -6,7 +6,7 @@ use burn::tensor::{Tensor, TensorData, module, ops::AvgPoolOptions};
 use super::{pad, pooled_shape, taps};
 use crate::shape::{WithShape, empty};
 use crate::{
-    convolution::window::Window,
+    convolution::{addressable, window::Window},
     elementwise::elementary::power_by,
     pool::slide::{Of, slide},
     widen::widened,
@@ -20,7 +20,7 @@ pub fn average_pool<const D: usize, const S: usize>(
     ceil: bool,
 ) -> Tensor<D> {
     let dtype = x.dtype();
-    let dims = x.dims();
+    let (dims, window) = (x.dims(), addressable(&x, window));
     let shape = pooled_shape(dims, &window, ceil);
     if shape.contains(&0) {
         return empty(&x, shape);
@@ -54,7 +54,7 @@ pub fn lp_pool<const D: usize, const S: usize>(
     p: u32,
     ceil: bool,
 ) -> Tensor<D> {
-    let dtype = x.dtype();
+    let (dtype, window) = (x.dtype(), addressable(&x, window));
     let shape = pooled_shape(x.dims(), &window, ceil);
     if shape.contains(&0) {
         return empty(&x, shape);

@@ -7,7 +7,7 @@ use crate::shape::WithShape;
 use crate::{
     backend::{ByteProduct, Operand, Outcome, call},
     convolution::{
-        conv::{conv1d, conv2d, conv3d, ensure_fits},
+        conv::{conv1d, conv2d, conv3d, fitted},
         window::Window,
     },
     elementwise::cast::float_to_int,
@@ -83,7 +83,7 @@ fn bytes<const D: usize, const S: usize>(
     groups: usize,
     ending: Ending,
 ) -> Option<Tensor<D, Int>> {
-    ensure_fits(x.dims(), weight.values.dims(), None, window, groups);
+    let window = fitted(x, weight.values.dims(), None, window, groups);
     let outputs = weight.values.dims();
     let of_weight = operand("weight", &outputs);
     let lengths = [
