@@ -79,10 +79,11 @@ fn doubled<const D: usize, K: Numeric>(mut x: Tensor<D, K>, axis: usize, product
 
 #[cfg(test)]
 mod tests {
+    use burn::tensor::DType;
     use half::f16;
 
     use super::*;
-    use crate::testing::{float, int, same};
+    use crate::testing::{float, has, int, same};
 
     #[test]
     fn sums_run_both_ways_with_and_without_the_element() {
@@ -102,9 +103,15 @@ mod tests {
 
     #[test]
     fn integers_wrap() {
-        same(cumsum(int::<2>([[100i8, 100], [100, -1]]), 0, false, false), [[100i8, 100], [-56, 99]]);
-        same(cumsum(int::<1>([1, 2, i64::MAX]), 0, false, true), [i64::MIN + 2, i64::MIN + 1, i64::MAX]);
-        same(cumprod(int::<1>([200u8, 2, 2, 1]), 0, true, false), [1u8, 200, 144, 32]);
+        if has(DType::I8) {
+            same(cumsum(int::<2>([[100i8, 100], [100, -1]]), 0, false, false), [[100i8, 100], [-56, 99]]);
+        }
+        if has(DType::I64) {
+            same(cumsum(int::<1>([1, 2, i64::MAX]), 0, false, true), [i64::MIN + 2, i64::MIN + 1, i64::MAX]);
+        }
+        if has(DType::U8) {
+            same(cumprod(int::<1>([200u8, 2, 2, 1]), 0, true, false), [1u8, 200, 144, 32]);
+        }
     }
 
     #[test]
