@@ -1,5 +1,6 @@
 //! Operators that reshape, permute, copy and join tensors.
 
+pub mod append;
 pub mod arrange;
 pub mod batch;
 pub mod expand;

@@ -355,6 +355,8 @@ mod tests {
         assert_eq!(cache(inputs(&[9.0], Some(&[1.0, 2.0, 3.0]), 1, 2)), [1.0, 9.0, 0.0]);
         assert_eq!(cache(inputs(&[8.0, 9.0], Some(&[1.0, 2.0, 3.0]), 1, 2)), [8.0, 9.0, 0.0]);
         assert_eq!(cache(inputs(&[8.0, 9.0], Some(&[1.0]), 2, 3)), [1.0, 8.0, 9.0]);
+        assert_eq!(cache(inputs(&[9.0], Some(&[1.0, 2.0, 3.0]), 2, 3)), [1.0, 2.0, 9.0]);
+        assert_eq!(cache(inputs(&[9.0], Some(&[1.0, 2.0, 3.0]), 0, 2)), [9.0, 0.0, 0.0]);
     }
 
     #[test]

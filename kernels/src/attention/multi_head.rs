@@ -7,7 +7,7 @@ use crate::attention::{
     AttentionMask, AttentionOptions, AttentionScores, attention, attention_with_scores, merge_heads,
     split_heads,
 };
-use crate::shape::{WithShape, empty, stack::concat};
+use crate::shape::{WithShape, append::append, empty};
 use crate::{
     dtype::lowered,
     ensure,
@@ -202,7 +202,7 @@ fn with_past(past: Past, key: Tensor<4>, value: Tensor<4>) -> (usize, Tensor<4>,
         return (0, key, value);
     };
     let dtype: FloatDType = key.dtype().into();
-    let join = |past: Tensor<4>, new| concat(vec![past.cast(dtype), new], 2);
+    let join = |past: Tensor<4>, new| append(past.cast(dtype), new, 2);
     let length = past_key.dims()[2];
     (length, join(past_key, key), join(past_value, value))
 }

@@ -1,5 +1,6 @@
 //! Copies of elements of any type: concatenation, nearest neighbors, row-major order.
 
+mod append;
 mod concat;
 mod nearest;
 mod strided;
@@ -13,6 +14,7 @@ use super::{
     outcome, tensor,
 };
 use crate::backend::{Any, Outcome};
+pub use append::append;
 pub use concat::concat;
 use nearest::picked_planes;
 pub use strided::dense;

@@ -8,7 +8,7 @@ use crate::image::{
 };
 use crate::index::{gather, scatter, select};
 use crate::pool::max_unpool::{max_unpool, max_unpool_to};
-use crate::shape::{arrange::reverse_sequence, pad::pad_tensor, stack};
+use crate::shape::{append, arrange::reverse_sequence, pad::pad_tensor, stack};
 use crate::train::loss::{Reduction, negative_log_likelihood, softmax_cross_entropy};
 use burn::tensor::{Float, IndexingUpdateOp};
 
@@ -65,6 +65,9 @@ pub const ROWS: &[Row] = &[
     .when(|size| size('u') <= size('m')),
     row("index/select one_hot", "indices=mn values=2", "m2n3", |a| {
         vec![value(select::one_hot::<2, 3, Float>(a.int(0, 4), 4, a.float(1), 1))]
+    }),
+    row("shape/append append", "cache=ma new=mb", "m2a3b4", |a| {
+        vec![value(append::append::<2, Float>(a.float(0), a.float(1), 1))]
     }),
     row("shape/stack concat", "a=mn b=mk c=ml", "m2n3k4l1", |a| {
         vec![value(stack::concat::<2, Float>(vec![a.float(0), a.float(1), a.float(2)], 1))]

@@ -1,11 +1,13 @@
 //! Positions of queries and keys of GroupQueryAttention.
 
 use alloc::vec::Vec;
+use core::ops::Range;
+
 use burn::tensor::{Bool, Int, Tensor};
 
 use super::GroupQuery;
-use crate::shape::WithShape;
-use crate::shape::expand::to_shape;
+use crate::observe::waits;
+use crate::shape::{WithShape, append::append, expand::to_shape};
 
 /// Positions of the queries and of the keys in the cache.
 pub struct CachePositions {
@@ -36,6 +38,20 @@ impl CachePositions {
         let cached = past.as_ref().map_or(0, |past| past.dims()[2]);
         let zero = Tensor::zeros([batch, heads, 1, size], (&new.device(), new.dtype()));
         let past = past.filter(|_| cached > 0);
+        let past = match (past, self.start()) {
+            (Some(past), Some(start)) if start == cached && self.keys == cached + queries => {
+                return append(past, new, 2);
+            }
+            (Some(past), Some(start)) if start + queries <= cached && self.keys == cached => {
+                let rows = |rows: Range<usize>| [0..batch, 0..heads, rows, 0..size];
+                let cache = past.slice_assign(rows(start..start + queries), new);
+                return match start + queries {
+                    end if end == cached => cache,
+                    end => cache.slice_fill(rows(end..cached), 0.0),
+                };
+            }
+            (past, _) => past,
+        };
         let source: Vec<Tensor<4>> = past.into_iter().chain([new, zero]).collect();
         let source = Tensor::cat(source, 2);
         let line = self.line(self.keys);
@@ -54,6 +70,17 @@ impl CachePositions {
             1 => pick(0),
             batch => Tensor::cat((0..batch).map(pick).collect(), 0),
         }
+    }
+
+    /// Returns the position of the first new key, if it is known to be the same in each batch.
+    fn start(&self) -> Option<usize> {
+        if waits(&self.starts.device()) {
+            return None;
+        }
+        let starts = self.starts.to_data();
+        let mut starts = starts.iter::<i64>();
+        let first = starts.next()?;
+        starts.all(|start| start == first).then(|| usize::try_from(first).ok())?
     }
 
     /// Returns a mask: true if a query attends to a key.
