@@ -5,6 +5,7 @@ mod async_form;
 mod bindings;
 mod body;
 mod budget;
+mod caches;
 mod constructors;
 mod container;
 mod context;

@@ -43,6 +43,8 @@ pub struct Context<'g> {
     pub(super) origins: BTreeMap<Symbol, ValueId>,
     /// Values whose order in memory may differ from the order of their axes.
     pub(super) views: BTreeSet<ValueId>,
+    /// Outputs that are an input with more elements along an axis, such as the caches of a decoder.
+    pub(super) grown: BTreeSet<ValueId>,
     /// Names of the weights in use.
     pub(super) weights: BTreeMap<ValueId, String>,
     pub(super) weight_names: Unique,
@@ -172,6 +174,11 @@ impl Emit<'_, '_> {
     pub fn is_view(&self, input: usize) -> bool {
         let id = self.node.input(input);
         id.is_some_and(|id| self.source.cx.views.contains(&id))
+    }
+
+    /// Returns `true` if the first input is a cache, and the result the cache of the next call.
+    pub fn grows_cache(&self) -> bool {
+        self.node.output(0).is_some_and(|id| self.source.cx.grown.contains(&id))
     }
 
     /// Returns a name for the node's layer: the name of the weight without its suffix, otherwise [`Emit::hint`].

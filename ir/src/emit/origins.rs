@@ -7,7 +7,7 @@ use super::functions::Functions;
 use super::name::Unique;
 use super::size::Sizes;
 use super::structs::Structs;
-use super::{Context, load, parameters, tree};
+use super::{Context, caches, load, parameters, tree};
 use crate::diagnostics::Diagnostics;
 use crate::dim::Dim;
 use crate::graph::{Block, ValueId};
@@ -19,12 +19,14 @@ impl<'g> Context<'g> {
     /// Creates the context of a model.
     pub(super) fn new(model: &'g Model, trace: bool) -> Self {
         let graph = &model.graph;
+        let grown = caches::grown(graph);
         let bytes = model.files.list().into_iter().map(|(_, bytes)| bytes.len()).sum();
         let mut cx = Context {
             values: &graph.values,
             sizes: Sizes::default(),
             origins: BTreeMap::new(),
-            views: BTreeSet::new(),
+            views: grown.clone(),
+            grown,
             weights: BTreeMap::new(),
             weight_names: Unique::default(),
             module: tree::common(&graph.body.nodes),

@@ -423,8 +423,8 @@ mod model_onnx {
             let sin = ops::shape::insert_axis::<_, 4, _>(sin, 1);
             let q = ops::rotary::rotate_pairs(q, cos.clone(), sin.clone(), false);
             let k = ops::rotary::rotate_pairs(k, cos, sin, false);
-            let present_key = ops::stack::concat(vec![past_key, k], 2);
-            let present_value = ops::stack::concat(vec![past_value, v], 2);
+            let present_key = ops::append::append(past_key, k, 2);
+            let present_value = ops::append::append(past_value, v, 2);
             let attention = self
                 .joined_attention
                 .run(|| ops::attention::merge_heads(

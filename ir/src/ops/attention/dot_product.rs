@@ -245,7 +245,7 @@ impl Attention {
         let past = if cx.has(past) { Some(cx.tensor(past)?) } else { None };
         let x = split(cx, input, self.key_heads)?;
         Ok(match past {
-            Some(past) => code!(ops::stack::concat(vec![#past, #x], 2)),
+            Some(past) => code!(ops::append::append(#past, #x, 2)),
             None => x,
         })
     }

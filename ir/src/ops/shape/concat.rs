@@ -83,7 +83,10 @@ impl Operator for Concat {
         }
         let parts = (0..cx.inputs()).map(|at| cx.tensor(at));
         let parts: Vec<Code> = parts.collect::<Result<_, _>>()?;
-        Ok(code!(ops::stack::concat(vec![#(#parts),*], #at)))
+        match parts.as_slice() {
+            [cache, new] if cx.grows_cache() => Ok(code!(ops::append::append(#cache, #new, #at))),
+            _ => Ok(code!(ops::stack::concat(vec![#(#parts),*], #at))),
+        }
     }
 
     fn runs_on_host(&self) -> bool {
