@@ -40,6 +40,7 @@ mod signature;
 mod signed;
 mod size;
 mod split;
+mod state;
 mod stored;
 mod strings;
 mod structs;

@@ -32,6 +32,8 @@ pub struct Options {
     pub deterministic: bool,
     /// Key of the signatures that the files of the model must have.
     pub signature: Option<Arc<Key>>,
+    /// Inputs that a step gets from outputs of the step before.
+    pub states: Vec<Kept>,
     /// Licenses that the file may declare. Otherwise the license is not checked.
     pub licenses: Option<Arc<Vec<String>>>,
 }
@@ -52,6 +54,7 @@ impl Default for Options {
             memory_limit: None,
             deterministic: false,
             signature: None,
+            states: Vec::new(),
             licenses: None,
         }
     }
@@ -64,6 +67,13 @@ impl Options {
     pub fn final_weights(&self) -> bool {
         self.weights == Weights::Embed && !self.training
     }
+}
+
+/// An input, and the output that it is in the next step. `*` in both names stands for the same part of several names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    pub input: String,
+    pub output: String,
 }
 
 /// One size of an input's shape.

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use onnx_embed_ir::emit::Item;
-use onnx_embed_ir::options::Options;
+use onnx_embed_ir::options::{Kept, Options};
 use prost::Message;
 
 #[test]
@@ -95,6 +95,14 @@ fn weights_that_modules_share() {
     compare("shared_blocks", &model, &options);
 }
 
+#[test]
+fn a_state_that_steps_keep() {
+    let kept = |input: &str, output: &str| Kept { input: input.to_owned(), output: output.to_owned() };
+    let states = vec![kept("cache", "next_cache"), kept("h", "hn")];
+    let options = Options { states, ..Options::default() };
+    compare("state", &written("state", &read("state.onnxtxt")), &options);
+}
+
 /// Compares the expansion of a model that `ui-tests/models/blocks.py` writes.
 fn check_block(name: &str) {
     let blocks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ui-tests/models/blocks");
@@ -103,12 +111,17 @@ fn check_block(name: &str) {
 
 /// Compares the expansion of a model in ONNX's text syntax with the recorded one.
 fn check_text(name: &str, text: &str) {
+    check(name, &written(name, text));
+}
+
+/// Writes a model in ONNX's text syntax as a file.
+fn written(name: &str, text: &str) -> PathBuf {
     let model = onnx_embed_ir::text::model(text).unwrap();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("golden");
     fs::create_dir_all(&folder).unwrap();
     let path = folder.join(format!("{name}.onnx"));
     fs::write(&path, model.encode_to_vec()).unwrap();
-    check(name, &path);
+    path
 }
 
 fn check(name: &str, model: &Path) {

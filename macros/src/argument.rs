@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use onnx_embed_ir::files::signed;
-use onnx_embed_ir::options::{Options, Precision, Size, Weights};
+use onnx_embed_ir::options::{Kept, Options, Precision, Size, Weights};
 use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
@@ -62,6 +62,7 @@ enum Choice {
     Deterministic(bool),
     Signature(LitStr),
     Licenses(Vec<String>),
+    States(Vec<(Key, Key)>),
 }
 
 impl Parse for Arguments {
@@ -156,6 +157,14 @@ impl Arguments {
                     self.keys.insert(signed::OPTION.to_owned(), key.span());
                     self.key = Some(key);
                 }
+                Choice::States(states) => {
+                    for (key, output) in states {
+                        let kept = Kept { input: key.name.clone(), output: output.name };
+                        let again = self.options.states.iter().any(|other| other.input == kept.input);
+                        self.options.states.push(kept);
+                        self.note(key, again)?;
+                    }
+                }
                 Choice::Licenses(licenses) => {
                     Arc::make_mut(self.options.licenses.get_or_insert_default()).extend(licenses)
                 }
@@ -224,6 +233,11 @@ impl Parse for Choice {
                 Ok(Choice::Signature(input.parse()?))
             }
             "licenses" => licenses(input, name.span()),
+            "state" => Ok(Choice::States(entries(input, |input| {
+                let name: Key = input.parse()?;
+                input.parse::<Token![=]>()?;
+                Ok((name, input.parse()?))
+            })?)),
             "outputs" => outputs(input, name.span()),
             "dims" => {
                 let dims = entries(input, |input| {
@@ -249,7 +263,7 @@ impl Parse for Choice {
                 format!(
                     "unknown option `{other}`, expected `weights`, `dims`, `inputs`, `outputs`, `ops`, \
                      `simplify`, `precision`, `train`, `trace`, `memory_limit`, `deterministic`, `signature`, \
-                     `licenses` or `crate`"
+                     `licenses`, `state` or `crate`"
                 ),
             )),
         }

@@ -9,7 +9,7 @@ pub use crate::inputs::take;
 pub use crate::node::Node;
 pub use crate::outputs::Outputs;
 pub use crate::value::print;
-pub use crate::{embedded, from_file, printed};
+pub use crate::{embedded, from_file, printed, state};
 pub use alloc::{boxed::Box, collections::BTreeMap, string::String, vec, vec::Vec};
 pub use half::{bf16, f16};
 pub use onnx_embed_kernels as ops;

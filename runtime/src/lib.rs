@@ -33,6 +33,7 @@ mod pixels;
 #[cfg(feature = "std")]
 mod session;
 mod signature;
+mod state;
 mod threads;
 #[cfg(feature = "std")]
 mod trace;
@@ -139,6 +140,7 @@ pub use pixels::Pixels;
 #[cfg(feature = "std")]
 pub use session::Session;
 pub use signature::{Port, Signature, Size, ValueType};
+pub use state::Kept;
 pub use threads::with_threads;
 #[cfg(feature = "std")]
 pub use trace::{Traced, TracedModel};

@@ -62,7 +62,7 @@ impl Item {
     }
 
     /// Returns the `use` of the module's public items. `inside` is the item with its name in the module.
-    pub(super) fn uses(&self, inside: &Item, inputs: usize, outputs: usize) -> Code {
+    pub(super) fn uses(&self, inside: &Item, inputs: usize, outputs: usize, others: &[Ident]) -> Code {
         let (name, module) = (&self.name, self.module());
         let visibility = Code::foreign(self.visibility.clone());
         let [input, output] = self.structures();
@@ -80,6 +80,7 @@ impl Item {
         if outputs != 1 {
             names.push(named(&output));
         }
+        names.extend(others.iter().map(named));
         code! {
             #[allow(unused_imports)]
             #visibility use #module::{#(#names),*};

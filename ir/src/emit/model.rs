@@ -10,7 +10,8 @@ use super::body::{self, Statement};
 use super::described::{self, Described};
 use super::functions::Functions;
 use super::item::Item;
-use super::signature::{self, Port};
+use super::signature::{self, Port, arguments, passed};
+use super::state::{self, State};
 use super::{
     Context, Layer, Source, constructors, embedded, imports, metadata, parameters, run, shared_weights,
     signed, split, trace, tree, weights,
@@ -51,8 +52,9 @@ fn written(
     let item = &chosen.inside();
     let item_name = item.name.to_string();
     let [takes, returns] = chosen.structures();
+    let of_state = state::structures(&item.name).map(|name| name.to_string());
     let taken = [item_name, takes.to_string(), returns.to_string()];
-    let taken = taken.iter().map(String::as_str).chain(imports::names());
+    let taken = taken.iter().chain(&of_state).map(String::as_str).chain(imports::names());
     taken.for_each(|name| cx.structs.reserve(name));
     let mut nodes = tree::group(&body.nodes);
     shared_weights::assign(&mut nodes, &model.graph, &mut root, alike, &mut cx);
@@ -67,7 +69,14 @@ fn written(
     let name = Code::foreign(item.name.to_token_stream());
     let runtime = Code::foreign(item.runtime.clone());
     let structures = signature::structures(&described);
-    let uses = chosen.uses(item, inputs.len(), outputs.len());
+    let state = State::new(&described, options).unwrap_or_else(|problem| {
+        diagnostics.push(problem);
+        None
+    });
+    let of_state = state.as_ref().map(State::names).unwrap_or_default();
+    let uses = chosen.uses(item, inputs.len(), outputs.len(), &of_state);
+    let states = state.as_ref().map(State::structs);
+    let steps = state.as_ref().map(|state| state.functions(&device(&root)));
     let attributes = Code::foreign(item.attributes.clone());
     let fields = root.declarations();
     let (anchor, anchored) = if root.device_field().is_none() {
@@ -109,6 +118,8 @@ fn written(
     let signatures = signed::watched(&model.files, folder, options);
     let items = code! {
         #structures
+
+        #states
 
         #attributes
         #documentation
@@ -154,6 +165,8 @@ fn written(
             pub async fn try_forward_async(&self, #forward_inputs) -> Result<#result, Error> {
                 attempt_async(async { Ok(self.forward_async(#passed).await) }).await
             }
+
+            #steps
 
             fn load(weights: &Weights<'_>) -> Self {
                 #load
@@ -292,7 +305,8 @@ fn forward(
     let device = body.device.then(|| code!(let device = &#device;));
     let async_body = async_form(&code, root, &cx.structs);
     let is_async = async_body.is_some();
-    let divided = divided.filter(|_| !is_async);
+    // Parts of a cache would be copied in each step.
+    let divided = divided.filter(|_| !is_async && cx.grown.is_empty());
     let parts = divided.and_then(|graph| super::rows::statement(graph, described));
     let async_body = match async_body {
         Some(async_body) => code!(#entry #device #async_body),
@@ -337,27 +351,4 @@ fn entry(inputs: &[Port], structure: &Ident, elements: &BTreeSet<ValueId>) -> Co
     let opened = inputs.iter().any(|port| !port.scalar);
     let opened = opened.then(|| code!(let mut entry = entry::Entry::new(Self::SIGNATURE);));
     code!(#bound #opened #(#checks)*)
-}
-
-/// Returns the arguments of a call of `forward` in a function with the same parameters.
-fn passed(inputs: &[Port]) -> Code {
-    match inputs {
-        [] => Code::default(),
-        [only] => {
-            let ident = &only.ident;
-            code!(#ident)
-        }
-        _ => code!(input),
-    }
-}
-
-fn arguments(inputs: &[Port], structure: &Ident) -> Code {
-    match inputs {
-        [] => Code::default(),
-        [only] => {
-            let (ident, ty) = (&only.ident, &only.rust);
-            code!(#ident: #ty)
-        }
-        _ => code!(input: #structure),
-    }
 }

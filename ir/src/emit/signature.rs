@@ -13,7 +13,7 @@ use crate::rust::{Code, CodeNode, code};
 use crate::types::{Placement, Type};
 
 /// An input or output of the typed `forward`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Port {
     pub id: ValueId,
     /// Name in the file.
@@ -123,7 +123,7 @@ pub fn structures(described: &Described<'_>) -> Code {
 }
 
 /// Returns `pub struct IrisInput { .. }` with a documented field for each port.
-fn structure(ident: &Ident, ports: &[Port], what: String) -> Code {
+pub fn structure(ident: &Ident, ports: &[Port], what: String) -> Code {
     let names: Vec<&Ident> = ports.iter().map(|port| &port.ident).collect();
     let fields = ports.iter().map(|port| {
         let (name, ty) = (&port.ident, &port.rust);
@@ -160,6 +160,30 @@ pub fn signature(inputs: &[Port], outputs: &[Port]) -> Code {
             inputs: &[#(#inputs),*],
             outputs: &[#(#outputs),*],
         }
+    }
+}
+
+/// Returns the arguments of a call of `forward` in a function with the same parameters.
+pub fn passed(inputs: &[Port]) -> Code {
+    match inputs {
+        [] => Code::default(),
+        [only] => {
+            let ident = &only.ident;
+            code!(#ident)
+        }
+        _ => code!(input),
+    }
+}
+
+/// Returns the parameters of `forward`: one, or `input` of the struct.
+pub fn arguments(inputs: &[Port], structure: &Ident) -> Code {
+    match inputs {
+        [] => Code::default(),
+        [only] => {
+            let (ident, ty) = (&only.ident, &only.rust);
+            code!(#ident: #ty)
+        }
+        _ => code!(input: #structure),
     }
 }
 
