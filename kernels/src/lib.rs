@@ -75,7 +75,7 @@ pub use pool::max_unpool;
 pub use product::{determinant, einsum, epilogue, inverse, matmul};
 pub use quantize::{float8, small};
 pub use reduce::{arg_max, cumulative};
-pub use shape::{arrange, batch, expand, pad, slice, stack};
+pub use shape::{append, arrange, batch, expand, pad, slice, stack};
 pub use signal::dft;
 pub use text::word_conv;
 pub use train::{loss, optimizer};
