@@ -18,6 +18,7 @@ mod ports;
 mod precision;
 mod server;
 mod signed;
+mod state;
 mod traced;
 mod training;
 mod typed_values;

@@ -5,7 +5,7 @@
 mod counting;
 
 use counting::{Counting, counts};
-use onnx_embed::{Device, Error, OnnxModel, SessionAllocator, Values};
+use onnx_embed::{Device, Error, OnnxModel, SessionAllocator, Tensor, Values, with_threads};
 
 #[global_allocator]
 static ALLOCATOR: SessionAllocator = SessionAllocator::over(&Counting);
@@ -93,6 +93,35 @@ models! {
     tied_embedding "models/training/tied_embedding.onnx" [];
     vad "../examples/vad/vad.onnx" [];
     yolo_head "models/blocks/yolo_head/yolo_head.onnx" [];
+}
+
+mod step {
+    onnx_embed::onnx_model! {
+        #[onnx(state("past_*" = "present_*"))]
+        pub struct Model = "models/decoder/decoder.onnx";
+    }
+}
+
+#[test]
+fn steps_do_not_copy_the_state() {
+    let device = Device::flex();
+    let model = step::Model::new(&device);
+    let mut state = model.state(1);
+    let mut bytes = [0; 64];
+    with_threads(1, || {
+        for (seen, bytes) in bytes.iter_mut().enumerate() {
+            let step = step::ModelStep {
+                ids: Tensor::from_ints([[3]], &device),
+                mask: Tensor::ones([1, seen + 1], &device),
+            };
+            let before = counting::bytes();
+            model.step(&mut state, step);
+            *bytes = counting::bytes() - before;
+        }
+    });
+    // Scores and masks have as many elements as there are tokens. The caches get room for 16, 17 and 26 more.
+    let more = bytes.windows(2).filter(|steps| steps[1] > steps[0] + 4096).count();
+    assert_eq!(more, 3, "steps that copy the caches, of {bytes:?}");
 }
 
 #[test]
