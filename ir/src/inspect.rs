@@ -4,6 +4,7 @@ pub mod about;
 pub mod contents;
 pub mod cost;
 pub mod rows;
+pub mod states;
 pub mod values;
 
 use std::collections::BTreeMap;
@@ -20,7 +21,7 @@ use crate::dtype::DType;
 use crate::emit::Item;
 use crate::graph::{Graph, ValueId};
 use crate::model::Facts;
-use crate::options::Options;
+use crate::options::{Kept, Options};
 use crate::proto::{DimensionValue, ModelProto, TypeProto, TypeValue, ValueInfoProto};
 use crate::read::{self, Untyped};
 use crate::types::Type;
@@ -34,6 +35,8 @@ pub struct Inspection {
     pub about: About,
     pub inputs: Vec<Port>,
     pub outputs: Vec<Port>,
+    /// Inputs that look like a state, and the outputs that continue them, as `state(..)` names them.
+    pub states: Vec<Kept>,
     /// All constants once, in the order of the file.
     pub constants: Vec<Constant>,
     /// The simplified graph, if the model can be compiled.
@@ -87,6 +90,7 @@ pub fn inspect(path: &Path, options: &Options) -> Result<Inspection, Diagnostics
     let inspection = Inspection {
         inputs: ports(&model.graph, &body.inputs, &[], &declared.input),
         outputs: ports(&model.graph, &body.outputs, &model.facts.outputs, &declared.output),
+        states: states::states(&model),
         constants: constants(&model.graph),
         facts: model.facts.clone(),
         about: About::of(model.files.model()),

@@ -41,6 +41,8 @@ pub fn describe(model: &str, inspection: &Inspection) -> Json {
             "has_loops": cost.loops,
         })
     });
+    let states = inspection.states.iter();
+    let states = states.map(|kept| json!({ "input": kept.input, "output": kept.output }));
     json!({
         "model": model,
         "compiles": inspection.problems.is_empty(),
@@ -57,6 +59,7 @@ pub fn describe(model: &str, inspection: &Inspection) -> Json {
         "call": call,
         "inputs": ports(&inspection.inputs),
         "outputs": ports(&inspection.outputs),
+        "states": states.collect::<Vec<_>>(),
         "operators": operators.collect::<Vec<_>>(),
         "weights": weights.collect::<Vec<_>>(),
     })

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use onnx_embed_ir::diagnostics::shown;
 use onnx_embed_ir::dtype::DType;
 use onnx_embed_ir::inspect::{Compiled, Constant, Inspection, Port};
+use onnx_embed_ir::options::Kept;
 
 use onnx_embed_harness::style::{self, BAD, DIM, GOOD, HEADING};
 
@@ -15,6 +16,13 @@ const MAX_LISTED_CONSTANTS: usize = 5;
 const MAX_ALIGNED_WIDTH: usize = 60;
 /// Maximum number of properties of the file that are listed.
 const PROPERTIES: usize = 20;
+
+/// Returns the option of the macro that keeps a state from step to step.
+fn option(states: &[Kept]) -> String {
+    let pair = |kept: &Kept| format!("{:?} = {:?}", shown(&kept.input), shown(&kept.output));
+    let pairs: Vec<String> = states.iter().map(pair).collect();
+    format!("#[onnx(state({}))]", pairs.join(", "))
+}
 
 pub fn table(model: &str, inspection: &Inspection) -> String {
     let mut text = String::new();
@@ -75,6 +83,9 @@ pub fn table(model: &str, inspection: &Inspection) -> String {
         for text in notes(compiled) {
             line(format!("  {DIM}{text}{DIM:#}"));
         }
+    }
+    if !inspection.states.is_empty() {
+        line(format!("{}  {}", heading("state"), option(&inspection.states)));
     }
     if inspection.problems.is_empty() {
         line(format!("{GOOD}compiles{GOOD:#}"))
