@@ -31,7 +31,7 @@ pub fn append<const D: usize, K: Basic>(cache: Tensor<D, K>, new: Tensor<D, K>, 
         drop(cache);
         return match copy::append(of_cache, &of_new, axis) {
             Ok(appended) => {
-                by_host("append");
+                by_host("concat");
                 of_flex(appended)
             }
             Err(of_cache) => concat(vec![of_flex(of_cache), new], axis),
