@@ -3,7 +3,7 @@
 use alloc::vec;
 
 use burn::tensor::{DType, Device, Float, Tensor, TensorData, kind::Basic};
-use onnx_embed_kernels::{dtype::lowered, sizes::elements};
+use onnx_embed_kernels::{dtype::stored, sizes::elements};
 
 use crate::{Port, ValueType};
 
@@ -35,7 +35,7 @@ impl<const D: usize, K: Basic> Kept<D, K> {
             ValueType::Tensor { dtype, .. } => dtype.carrier(),
             _ => None,
         };
-        let dtype = lowered(device, carrier.unwrap_or(DType::F32));
+        let dtype = stored(device, carrier.unwrap_or(DType::F32));
         Self { value: None, start: Start { shape, grows, dtype, device: device.clone() } }
     }
 
