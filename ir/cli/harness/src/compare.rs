@@ -59,7 +59,7 @@ pub struct Compare {
 /// An engine that computes one side.
 #[derive(Clone, Debug)]
 pub enum Side {
-    Ours(Setting),
+    Ours(Box<Setting>),
     OnnxRuntime,
 }
 
@@ -151,7 +151,7 @@ pub fn side(text: &str) -> Result<Side, String> {
             }
         }
     }
-    Ok(Side::Ours(setting))
+    Ok(Side::Ours(Box::new(setting)))
 }
 
 fn precision(name: &str) -> Result<onnx_embed_ir::options::Precision, String> {
