@@ -19,7 +19,7 @@ use crate::{
 /// copied only when its room is used up, and then gets room for half as many elements as it has.
 ///
 /// # Panics
-/// As [`concat`].
+/// As [`concat`](fn@concat).
 pub fn append<const D: usize, K: Basic>(cache: Tensor<D, K>, new: Tensor<D, K>, axis: usize) -> Tensor<D, K> {
     #[cfg(feature = "flex")]
     if let (Some(of_cache), Some(of_new)) = (on_flex(&cache), on_flex(&new)) {
