@@ -69,7 +69,7 @@ impl Options {
     }
 }
 
-/// An input, and the output that it is in the next step. `*` in both names stands for the same part of several names.
+/// An input, and the output that it is in the next step. `*` in both names matches the same text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     pub input: String,

@@ -1,6 +1,6 @@
 //! States that grow from call to call.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::graph::{Graph, ValueId};
 
@@ -8,10 +8,7 @@ use crate::graph::{Graph, ValueId};
 /// them as this input.
 pub fn grown(graph: &Graph) -> BTreeSet<ValueId> {
     let body = &graph.body;
-    let mut uses: BTreeMap<ValueId, usize> = BTreeMap::new();
-    for id in body.nodes.iter().flat_map(|node| node.reads()).chain(body.outputs.iter().copied()) {
-        *uses.entry(id).or_default() += 1;
-    }
+    let uses = body.uses();
     let joined = body.nodes.iter().filter_map(|node| match (&*node.kind, node.inputs.as_slice()) {
         ("Concat", [Some(cache), Some(_)]) => Some((*cache, node.output(0)?)),
         _ => None,

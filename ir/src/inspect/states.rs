@@ -76,7 +76,7 @@ fn of_node(node: &Node, makers: &BTreeMap<ValueId, &Node>) -> Vec<(ValueId, Valu
     own.collect()
 }
 
-/// Returns the value of which this one is a view.
+/// Returns the value whose elements this one has, in another shape.
 fn origin(mut id: ValueId, makers: &BTreeMap<ValueId, &Node>) -> ValueId {
     while let Some(node) = makers.get(&id).filter(|node| VIEWS.contains(&&*node.kind)) {
         let Some(from) = node.input(0) else { break };

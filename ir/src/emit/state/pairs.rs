@@ -51,10 +51,8 @@ fn matching<'a>(
     inputs: &'a [Port],
     outputs: &'a [Port],
 ) -> Result<Vec<(&'a Port, &'a Port)>, Problem> {
-    if kept.input.matches('*').count() > 1
-        || kept.input.contains('*') != kept.output.contains('*')
-        || kept.output.matches('*').count() > 1
-    {
+    let [before, after] = [&kept.input, &kept.output].map(|name| name.matches('*').count());
+    if before != after || before > 1 {
         let message = format!(
             "the state `{}` = `{}` has other wildcards than one `*` in both names, or none",
             kept.input, kept.output
@@ -78,7 +76,7 @@ fn matching<'a>(
     Ok(found)
 }
 
-/// Returns the part of a name that `*` stands for.
+/// Returns the text of a name that `*` matches.
 fn part<'n>(name: &'n str, pattern: &str) -> Option<&'n str> {
     match pattern.split_once('*') {
         Some((before, after)) => name.strip_prefix(before)?.strip_suffix(after),
