@@ -20,14 +20,15 @@ pub(crate) fn addressable<const D: usize, const S: usize, K: Basic>(
     window: Window<S>,
 ) -> Window<S> {
     let sizes: [usize; S] = core::array::from_fn(|axis| x.dims()[2 + axis]);
-    let is_narrow = !waits(&x.device());
-    for (size, (begin, end)) in sizes.into_iter().zip(window.pads) {
-        let padded = size.saturating_add(begin).saturating_add(end);
-        ensure!(
-            is_narrow || padded < i32::MAX as usize,
-            "expected at most {} elements along an axis with its padding on this device, found {padded}",
-            i32::MAX - 1
-        );
+    if waits(&x.device()) {
+        for (axis, size) in sizes.into_iter().enumerate() {
+            let padded = window.padded(axis, size);
+            ensure!(
+                padded < i32::MAX as usize,
+                "expected at most {} elements along an axis with its padding on this device, found {padded}",
+                i32::MAX - 1
+            );
+        }
     }
     window.shortened(sizes)
 }

@@ -25,10 +25,10 @@ pub struct Check {
     ends: Vec<Tensor<2, Int>>,
 }
 
-/// What is checked.
+/// Kind of the integers that are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// Indices of which negative ones count from the end.
+    /// Indices. Negative ones count from the end.
     FromEnd,
     Nonnegative,
     /// Lengths, as indices of an axis with one more element than the greatest length.

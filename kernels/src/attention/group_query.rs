@@ -163,8 +163,9 @@ impl Prepared {
             None => (query, key),
         };
         let (past_key, past_value) = past.unzip();
-        let key = cache.filled(past_key, key);
-        let value = cache.filled(past_value, value);
+        let start = cache.start();
+        let key = cache.filled(past_key, key, start);
+        let value = cache.filled(past_value, value, start);
         let visible = cache.visible_keys(&last, options);
         let visible = to_shape(visible, [batch, 1, queries, cache.keys]);
         let unseen = visible.clone().bool_not();

@@ -98,14 +98,10 @@ pub fn fit_output<const S: usize>(
     (window.pads(pads), output_padding)
 }
 
-/// Returns the window with a stride and a dilation of 1 where there is nothing to stride over.
+/// Returns the window with strides of 1 along axes on which the input has one element.
 fn shortened_strides<const S: usize>(window: Window<S>, sizes: [usize; S]) -> Window<S> {
-    let between = |count: usize, step: usize| if count == 1 { 1 } else { step };
-    Window {
-        strides: core::array::from_fn(|axis| between(sizes[axis], window.strides[axis])),
-        dilations: core::array::from_fn(|axis| between(window.kernel[axis], window.dilations[axis])),
-        ..window
-    }
+    let used = |axis: usize| if sizes[axis] == 1 { 1 } else { window.strides[axis] };
+    window.strides(core::array::from_fn(used)).with_used_dilations()
 }
 
 /// Burn pads both ends equally, so a smaller padding at the end becomes output padding and a larger one is cropped.

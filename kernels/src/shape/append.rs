@@ -15,8 +15,8 @@ use crate::{
 
 /// Concat of a cache and what is added to it.
 ///
-/// On the CPU, `new` is written behind the cache if nothing else refers to its memory: a cache that is passed from call to call is
-/// copied only when its room is used up, and then gets room for half as many elements as it has.
+/// On the CPU, `new` is written after the elements of the cache, in its memory, if nothing else refers to that. A cache whose memory
+/// is full is copied into memory for half as many elements more.
 ///
 /// # Panics
 /// As [`concat`](fn@concat).
@@ -130,7 +130,7 @@ mod tests {
         same(first.narrow(1, 5, 1), part(4).into_data());
         same(second.narrow(1, 5, 1), part(5).into_data());
         same(grown.clone(), expected);
-        // What was cut off is written again.
+        // Truncated elements are overwritten.
         let cut = append(grown.narrow(1, 0, 2), part(6), 1);
         same(cut.clone().narrow(1, 2, 1), part(6).into_data());
         same(append(cut, part(7), 1).narrow(1, 3, 1), part(7).into_data());

@@ -74,14 +74,14 @@ impl<const S: usize> Window<S> {
     /// padded sizes by more than 1: a longer stride leaves one position, as one of this length does.
     pub fn shortened(self, sizes: [usize; S]) -> Self {
         let longest = |axis: usize| self.padded(axis, sizes[axis]).saturating_add(1);
-        Self {
-            strides: core::array::from_fn(|axis| self.strides[axis].min(longest(axis))),
-            dilations: core::array::from_fn(|axis| match self.kernel[axis] {
-                1 => 1,
-                _ => self.dilations[axis],
-            }),
-            ..self
-        }
+        Self { strides: core::array::from_fn(|axis| self.strides[axis].min(longest(axis))), ..self }
+            .with_used_dilations()
+    }
+
+    /// Returns the same window with dilations of 1 along axes on which it has one element.
+    pub fn with_used_dilations(self) -> Self {
+        let used = |axis: usize| if self.kernel[axis] == 1 { 1 } else { self.dilations[axis] };
+        self.dilations(core::array::from_fn(used))
     }
 
     /// Fails if the window is larger than a padded input `[batch, channels, spatial..]`.
@@ -107,7 +107,7 @@ impl<const S: usize> Window<S> {
     }
 
     /// Returns the number of elements of an axis of `size` and its padding.
-    fn padded(&self, axis: usize, size: usize) -> usize {
+    pub fn padded(&self, axis: usize, size: usize) -> usize {
         let (begin, end) = self.pads[axis];
         let padded = begin.checked_add(size);
         padded.and_then(|padded| padded.checked_add(end)).unwrap_or_else(|| {

@@ -33,12 +33,14 @@ impl CachePositions {
     }
 
     /// Returns the cache with the new elements written at their positions, followed by zeros.
-    pub fn filled(&self, past: Option<Tensor<4>>, new: Tensor<4>) -> Tensor<4> {
+    ///
+    /// `start` is that of [`CachePositions::start`].
+    pub fn filled(&self, past: Option<Tensor<4>>, new: Tensor<4>, start: Option<usize>) -> Tensor<4> {
         let [batch, heads, queries, size] = new.dims();
         let cached = past.as_ref().map_or(0, |past| past.dims()[2]);
         let zero = Tensor::zeros([batch, heads, 1, size], (&new.device(), new.dtype()));
         let past = past.filter(|_| cached > 0);
-        let past = match (past, self.start()) {
+        let past = match (past, start) {
             (Some(past), Some(start)) if start == cached && self.keys == cached + queries => {
                 return append(past, new, 2);
             }
@@ -73,7 +75,7 @@ impl CachePositions {
     }
 
     /// Returns the position of the first new key, if it is known to be the same in each batch.
-    fn start(&self) -> Option<usize> {
+    pub fn start(&self) -> Option<usize> {
         if waits(&self.starts.device()) {
             return None;
         }

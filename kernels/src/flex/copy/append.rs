@@ -25,7 +25,7 @@ pub fn append(cache: FlexTensor, new: &FlexTensor, axis: usize) -> Result<FlexTe
     in_place(cache, new, axis).or_else(|cache| with_room(&cache, new, axis).ok_or(cache))
 }
 
-/// Writes the new elements behind those of the cache. Returns the cache if there is no room.
+/// Writes the new elements after those of the cache, in its memory. Returns the cache if there is no room.
 fn in_place(mut cache: FlexTensor, new: &FlexTensor, axis: usize) -> Result<FlexTensor, FlexTensor> {
     let Some(room) = Room::of(cache.layout(), axis) else {
         return Err(cache);
