@@ -8,7 +8,7 @@ use burn::tensor::{
 
 use crate::{
     backend::call,
-    convolution::{addressable, window::Window},
+    convolution::{addressable, ensure_padded_fits, window::Window},
     product::epilogue::{Epilogue, ensure_addable},
     spec,
 };
@@ -57,6 +57,7 @@ fn padded<const D: usize, const S: usize>(x: Tensor<D>, window: Window<S>) -> (T
     if S < 3 || window.is_symmetric() {
         return (x, window);
     }
+    ensure_padded_fits(&x, &window);
     let padded = x.pad(window.pads, PadMode::Constant(0.0));
     (padded, window.pads([(0, 0); S]))
 }

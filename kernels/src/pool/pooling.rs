@@ -10,8 +10,9 @@ use burn::tensor::{
 use super::slide::{Of, slide};
 use crate::{
     backend::call,
-    convolution::{addressable, window::Window},
+    convolution::{addressable, ensure_padded_fits, window::Window},
     shape::{WithShape, empty},
+    sizes::{elements, sum},
 };
 
 mod global;
@@ -51,6 +52,8 @@ impl MaxPool for Float {
         if let Some(y) = slide(&x, &window, shape, Of::Largest) {
             return y;
         }
+        // Burn copies the input with padding that differs at the two ends.
+        ensure_padded_fits(&x, &window);
         match D {
             3 => {
                 let flat = x.with_shape([dims[0], dims[1], dims[2]]);
@@ -155,7 +158,15 @@ fn pad<const D: usize, const S: usize, K: Numeric>(
         let begin = window.pads[axis].0;
         (begin, needed.saturating_sub(begin + dims[2 + axis]))
     });
-    if pads == [(0, 0); S] { x } else { x.pad(pads, PadMode::Constant(value)) }
+    if pads == [(0, 0); S] {
+        return x;
+    }
+    let padded: [usize; D] = core::array::from_fn(|axis| match axis {
+        0 | 1 => dims[axis],
+        _ => sum([pads[axis - 2].0, dims[axis], pads[axis - 2].1]),
+    });
+    elements(&padded, x.dtype().size());
+    x.pad(pads, PadMode::Constant(value))
 }
 
 /// Returns for each kernel offset along a spatial axis of a padded input the elements of all windows at this offset.

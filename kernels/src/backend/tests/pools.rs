@@ -3,9 +3,10 @@
 use burn::tensor::{DType, Tensor, TensorData};
 
 use crate::attempt::attempt;
-use crate::backend::Runtime;
+use crate::backend::{Runtime, switches};
 use crate::convolution::window::Window;
-use crate::pool::{average_pool, max_pool};
+use crate::memory_limit::with_memory_limit;
+use crate::pool::{StorageOrder, average_pool, lp_pool, max_pool, max_pool_with_indices};
 use crate::testing::{device, float, has, indices, near, noise, on_each, same, with_launches, with_reads};
 
 /// Returns each window's elements, and the number of its elements including padding.
@@ -89,10 +90,28 @@ fn geometry_beyond_32_bits_is_an_error_of_the_run() {
             assert!(fault.reason.contains("8589934595"), "{fault}");
             // The device is as good as before.
             agree(x, Window::new([2, 2]), false);
+        } else if switches::is_plain() {
+            let fault = y.expect_err("primitives copy the input with its padding");
+            assert!(fault.reason.contains("the memory limit is"), "{fault}");
         } else {
             let y = y.expect("it is computed");
             assert!(y.iter::<f32>().all(|y| y == f32::NEG_INFINITY));
         }
+    });
+}
+
+#[test]
+fn copies_with_padding_do_not_exceed_the_memory_limit() {
+    on_each(|| {
+        let x = || noise::<4>([1, 2, 3, 3], 1);
+        let window = Window::new([2, 2]).pads([(1 << 20, 0), (1 << 20, 0)]).strides([1 << 21, 1 << 21]);
+        let refused = |run: &dyn Fn()| {
+            let fault = attempt(|| with_memory_limit(1 << 20, run)).expect_err("the copy is too large");
+            assert!(fault.reason.contains("the memory limit is 1.0 MiB"), "{fault}");
+        };
+        refused(&|| drop(lp_pool(x(), window, 2, false)));
+        refused(&|| drop(max_pool_with_indices(x(), window, false, StorageOrder::RowMajor)));
+        refused(&|| drop(max_pool_with_indices(x(), window, true, StorageOrder::RowMajor)));
     });
 }
 

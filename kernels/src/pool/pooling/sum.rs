@@ -6,7 +6,7 @@ use burn::tensor::{Tensor, TensorData, module, ops::AvgPoolOptions};
 use super::{pad, pooled_shape, taps};
 use crate::shape::{WithShape, empty};
 use crate::{
-    convolution::{addressable, window::Window},
+    convolution::{addressable, ensure_padded_fits, window::Window},
     elementwise::elementary::power_by,
     pool::slide::{Of, slide},
     widen::widened,
@@ -30,6 +30,7 @@ pub fn average_pool<const D: usize, const S: usize>(
         return y;
     }
     let x = widened(x);
+    ensure_padded_fits(&x, &window);
     let dense = window.dilations == [1; S];
     let y = match D {
         3 if dense => {
