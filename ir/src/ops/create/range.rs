@@ -11,13 +11,16 @@ use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::elementwise::unary::rounded;
-use crate::ops::{Operator, Row, broadcast, row};
+use crate::ops::{MICROSOFT, Operator, Row, broadcast, row};
 use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
 
-pub const ROWS: &[Row] = &[row("Range", &[11, 27], range).arity("rrr", "r")];
+pub const ROWS: &[Row] = &[
+    row("Range", &[11, 27], range).arity("rrr", "r"),
+    row("Range", &[1], range).arity("rro", "r").of(MICROSOFT),
+];
 
-/// Numbers from a start to a limit, which is excluded.
+/// Numbers from a start to a limit, which is excluded. The step is 1 if it is left out.
 #[derive(Debug)]
 struct Range;
 
@@ -33,8 +36,9 @@ fn range(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
 
 impl Operator for Range {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
-        let (start, limit, delta) = (cx.tensor(0)?, cx.tensor(1)?, cx.tensor(2)?);
+        let (start, limit) = (cx.tensor(0)?, cx.tensor(1)?);
         let dtype = start.dtype;
+        let delta = if cx.has(2) { cx.tensor(2)? } else { TensorType::new(dtype, Vec::new()) };
         let number = |tensor: &TensorType| tensor.dtype == dtype && tensor.count() == Some(1);
         if ![&start, &limit, &delta].into_iter().all(number) {
             return Err(Problem::new(format!(
@@ -49,13 +53,16 @@ impl Operator for Range {
             Some(Known::Floats(values)) => values.first().copied(),
             _ => None,
         };
-        let delta = ints(2).and_then(|delta| delta.number());
-        if delta == Some(0) || float(2) == Some(0.0) {
+        let (whole, real) = match cx.has(2) {
+            true => (ints(2).and_then(|delta| delta.number()), float(2)),
+            false => (Some(1), Some(1.0)),
+        };
+        if whole == Some(0) || real == Some(0.0) {
             return Err(Problem::expected("`delta`", 0, "a nonzero number"));
         }
-        let (size, known) = match (ints(0), ints(1), delta) {
+        let (size, known) = match (ints(0), ints(1), whole) {
             (Some(start), Some(limit), Some(delta)) => integers(&start, &limit, delta),
-            _ => match (float(0), float(1), float(2)) {
+            _ => match (float(0), float(1), real) {
                 (Some(start), Some(limit), Some(delta)) => floats(start, limit, delta, dtype)?,
                 _ => (None, None),
             },
@@ -67,22 +74,27 @@ impl Operator for Range {
     }
 
     fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
-        if !cx.is_known(2) || cx.output_tensor(0)?.count().is_none() {
+        let has_delta = cx.has(2);
+        if has_delta && !cx.is_known(2) || cx.output_tensor(0)?.count().is_none() {
             cx.may_fail();
         }
+        let dtype = cx.output_tensor(0)?.dtype;
+        let one = if dtype.is_int() { code!(1) } else { code!(1.0) };
         if cx.on_host() {
-            let (start, limit, delta) = (cx.host(0)?, cx.host(1)?, cx.host(2)?);
+            let (start, limit) = (cx.host(0)?, cx.host(1)?);
+            let delta = if has_delta { cx.host(2)? } else { code!(&Array::scalar(#one)) };
             return Ok(code!(host::range(#start, #limit, #delta)));
         }
-        let dtype = cx.output_tensor(0)?.dtype;
         let (device, carrier) = (cx.device(), format_ident!("{}", dtype.carrier()));
         if dtype.is_int() {
-            let (start, limit, delta) = (cx.host_int(0)?, cx.host_int(1)?, cx.host_int(2)?);
+            let (start, limit) = (cx.host_int(0)?, cx.host_int(1)?);
+            let delta = if has_delta { cx.host_int(2)? } else { one };
             return Ok(code! {
                 ops::select::range_int(#start, #limit, #delta, DType::#carrier, #device)
             });
         }
-        let (start, limit, delta) = (cx.host_float(0)?, cx.host_float(1)?, cx.host_float(2)?);
+        let (start, limit) = (cx.host_float(0)?, cx.host_float(1)?);
+        let delta = if has_delta { cx.host_float(2)? } else { one };
         Ok(code! {
             ops::select::range_float(#start, #limit, #delta, DType::#carrier, #device)
         })
@@ -162,6 +174,32 @@ mod tests {
                 >
                 {
                     int64[floor((n + 1) / (2))] y = Range (zero, n, two)
+                }
+            "#]],
+        );
+    }
+
+    #[test]
+    fn the_step_of_microsoft_is_1_if_it_is_left_out() {
+        check(
+            r#"<ir_version: 10, opset_import: ["": 21, "com.microsoft": 1]>
+            g (float[n, m] x, int32[1] l) => (int64[k] y, int32[i] z)
+            <int64 zero = {0}, int64 one = {1}, int32 s = {0}> {
+                t = Shape(x)
+                n = Gather(t, one)
+                y = com.microsoft.Range(zero, n)
+                z = com.microsoft.Range(s, l)
+            }"#,
+            expect![[r#"
+                g (float32[n, m] x, host int32[1] l) => (int64[m] y, int32[range] z)
+                <
+                    int64[] zero = {0},
+                    int32[] s = {0},
+                    int64[] n = {m}
+                >
+                {
+                    int64[m] y = com.microsoft.Range (zero, n)
+                    int32[range] z = com.microsoft.Range (s, l)
                 }
             "#]],
         );

@@ -13,7 +13,7 @@ use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
 use crate::ops::axes::axis;
-use crate::ops::{Operator, Row, broadcast, row, sizes};
+use crate::ops::{MICROSOFT, Operator, Row, broadcast, row, sizes};
 use crate::rows::Rows;
 use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
@@ -28,6 +28,7 @@ pub const ROWS: &[Row] = &[
         .follows()
         .arity("rr", "r"),
     row("GatherND", &[11, 12, 13], tuples).follows().arity("rr", "r"),
+    row("GatherND", &[1], tuples).follows().arity("rr", "r").of(MICROSOFT),
 ];
 
 /// Slices along an axis, which is replaced by the axes of the indices.

@@ -13,7 +13,7 @@ use crate::dtype::ElementClass;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
 use crate::ops::axes::axis;
-use crate::ops::{Operator, Row, row, sizes};
+use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
 use crate::rows::Rows;
 use crate::rust::{Code, code};
 use crate::types::{Known, Shape};
@@ -24,7 +24,16 @@ pub const ROWS: &[Row] = &[
         .follows()
         .arity("rroo", "r")
         .before(&[(11, "r", "r"), (18, "rro", "r")]),
+    // ONNX Runtime also accepts `wrap`, which the schema does not name.
+    row("Pad", &[1], |a| Ok(Rc::new(Pad { mode: mode(a, &MODES[..3])?, attributes: None })))
+        .follows()
+        .arity("rro", "r")
+        .of(MICROSOFT),
 ];
+
+/// Values of `mode`. Version 19 introduced the last.
+const MODES: [(&str, Mode); 4] =
+    [("constant", Mode::Constant), ("reflect", Mode::Reflect), ("edge", Mode::Edge), ("wrap", Mode::Wrap)];
 
 /// Number of elements added before and after each axis. Negative pads remove elements.
 #[derive(Debug)]
@@ -54,15 +63,7 @@ attributes!(
 );
 
 fn pad(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
-    let modes = [
-        ("constant", Mode::Constant),
-        ("reflect", Mode::Reflect),
-        ("edge", Mode::Edge),
-        ("wrap", Mode::Wrap),
-    ];
-    // Version 19 introduced `wrap`.
-    let modes = if a.version() < 19 { &modes[..3] } else { &modes };
-    let mode = a.choice("mode", "constant", modes)?;
+    let mode = mode(a, if a.version() < 19 { &MODES[..3] } else { &MODES })?;
     let attributes = match a.version() {
         ..11 => {
             let name = if a.version() < 2 { "paddings" } else { "pads" };
@@ -71,6 +72,10 @@ fn pad(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         _ => None,
     };
     Ok(Rc::new(Pad { mode, attributes }))
+}
+
+fn mode(a: &Attributes<'_>, modes: &[(&str, Mode)]) -> Result<Mode, Problem> {
+    a.choice("mode", "constant", modes)
 }
 
 impl Operator for Pad {
@@ -268,7 +273,7 @@ pub fn zero(kind: ElementClass) -> Code {
 mod tests {
     use expect_test::expect;
 
-    use crate::testing::check;
+    use crate::testing::{check, problems};
 
     #[test]
     fn pads_add_to_sizes() {
@@ -304,6 +309,36 @@ mod tests {
                     at node `y` (Pad version 21)
 
                   model: IR version 10, ai.onnx 21"#]],
+        );
+    }
+
+    #[test]
+    fn pads_of_microsoft_may_be_a_row() {
+        check(
+            r#"<ir_version: 10, opset_import: ["": 21, "com.microsoft": 1]>
+            g (float[n, 3] x) => (float[a, b] y) <int64[1, 4] pads = {1, 0, 1, -1}, float v = {2}> {
+                y = com.microsoft.Pad(x, pads, v)
+            }"#,
+            expect![[r#"
+                g (float32[n, 3] x) => (float32[n + 2, 2] y)
+                <
+                    int64[1, 4] pads = {1, 0, 1, -1},
+                    float32[] v = {2}
+                >
+                {
+                    float32[n + 2, 2] y = com.microsoft.Pad <mode: Constant> (x, pads, v)
+                }
+            "#]],
+        );
+        problems(
+            &[
+                r#"(float[n, 3] x, int64[4] p) => (float[a, b] y) { y = com.microsoft.Pad <mode = "wrap"> (x, p) }"#,
+                r#"(float[n, 3] x, int64[4] p) => (float[a, b] y) { y = com.microsoft.Pad <mode = "edge"> (x, p) }"#,
+            ],
+            expect![[r#"
+                `mode` is `wrap`, expected `constant`, `reflect` or `edge`
+                fine
+            "#]],
         );
     }
 

@@ -13,7 +13,7 @@ use crate::dim::Dim;
 use crate::emit::{Emit, whole};
 use crate::infer::Infer;
 use crate::ops::axes::axis;
-use crate::ops::{Operator, Row, row};
+use crate::ops::{MICROSOFT, Operator, Row, row};
 use crate::rows::Rows;
 use crate::rust::{Code, code};
 use crate::types::{Known, TensorType};
@@ -39,19 +39,29 @@ pub const ROWS: &[Row] = &[
         .follows()
         .arity("rr", "r")
         .before(&[(13, "r", "r")]),
+    row("ExpandDims", &[1], |_| Ok(Rc::new(Reshape::ExpandDims)))
+        .hoisted()
+        .follows()
+        .arity("rr", "r")
+        .of(MICROSOFT),
 ];
 
 /// Operators that keep the order of elements. Axes and sizes are an attribute in old versions and input 1 in new ones.
 #[derive(Debug)]
 enum Reshape {
-    To { sizes: Option<Vec<i64>>, allow_zero: bool },
+    To {
+        sizes: Option<Vec<i64>>,
+        allow_zero: bool,
+    },
     Flatten(i64),
     Squeeze(Option<Vec<i64>>),
     Unsqueeze(Option<Vec<i64>>),
+    /// One axis, which is input 1.
+    ExpandDims,
 }
 
 attributes!(enum Reshape {
-    To { sizes, allow_zero }, Flatten(inner), Squeeze(inner), Unsqueeze(inner)
+    To { sizes, allow_zero }, Flatten(inner), Squeeze(inner), Unsqueeze(inner), ExpandDims
 });
 
 fn reshape(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
@@ -79,6 +89,10 @@ impl Operator for Reshape {
             Reshape::Flatten(at) => flatten(cx, &x, *at)?,
             Reshape::Squeeze(axes) => squeeze(cx, &x, axes.as_deref())?,
             Reshape::Unsqueeze(axes) => unsqueeze(cx, &x, axes.as_deref())?,
+            Reshape::ExpandDims => {
+                self::sizes::one_axis(cx)?;
+                unsqueeze(cx, &x, None)?
+            }
         };
         let known = cx.folded(0).cloned();
         cx.output(0, x.dtype, shape);
@@ -95,7 +109,7 @@ impl Operator for Reshape {
         let allow_zero = matches!(self, Reshape::To { allow_zero: true, .. });
         let axes = match self {
             Reshape::Squeeze(None) if cx.has(1) && !cx.is_known(1) => Some("squeeze"),
-            Reshape::Unsqueeze(None) if !cx.is_known(1) => Some("unsqueeze"),
+            Reshape::Unsqueeze(None) | Reshape::ExpandDims if !cx.is_known(1) => Some("unsqueeze"),
             _ => None,
         };
         let (from, to) = (cx.tensor_type(0)?.elements(), cx.output_tensor(0)?.elements());
@@ -222,7 +236,7 @@ impl Reshape {
     fn inserted(&self, cx: &Emit<'_, '_>) -> Result<Option<usize>, Problem> {
         let axes = match self {
             Reshape::Unsqueeze(Some(axes)) => axes.clone(),
-            Reshape::Unsqueeze(None) => {
+            Reshape::Unsqueeze(None) | Reshape::ExpandDims => {
                 let dims = cx.known(1).and_then(Known::whole).unwrap_or_default();
                 dims.iter().filter_map(Dim::number).collect()
             }

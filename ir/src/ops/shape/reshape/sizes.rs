@@ -171,6 +171,16 @@ pub(super) fn unsqueeze(cx: &mut Infer<'_>, x: &TensorType, axes: Option<&[i64]>
     Ok(shape)
 }
 
+/// Reports another number of axes than one.
+pub(super) fn one_axis(cx: &Infer<'_>) -> Result<(), Problem> {
+    let axis = cx.tensor(1)?;
+    match axis.shape.as_slice() {
+        [] => Ok(()),
+        [size] if !sizes::differ(size, &Dim::from(1)) => Ok(()),
+        _ => Err(Problem::expected("`axis`", axis, "a single axis")),
+    }
+}
+
 /// Returns the number of axes in an input whose elements are unknown.
 fn count_axes(cx: &Infer<'_>) -> Result<usize, Problem> {
     cx.tensor(1)?.count().ok_or_else(|| {
@@ -249,12 +259,20 @@ mod tests {
                 r#"(float[n, 3] x) => (float[5, a] y) <int64[2] s = {5, -1}> { y = Reshape (x, s) }"#,
                 r#"(float[2, 3] x) => (float[3] y) <int64[1] a = {0}> { y = Squeeze (x, a) }"#,
                 r#"(float[n, 3] x) => (float[3] y) <int64[1] a = {0}> { y = Squeeze (x, a) }"#,
+                r#"(float[n, 3] x, int32[2] a) => (float[n, 1, 1, 3] y) { y = com.microsoft.ExpandDims (x, a) }"#,
+                r#"(float[n, 3] x, int32[1, 1] a) => (float[n, 1, 3] y) { y = com.microsoft.ExpandDims (x, a) }"#,
+                r#"(float[n, 3] x) => (float[n, 1, 3] y) <int32 a = {3}> { y = com.microsoft.ExpandDims (x, a) }"#,
+                r#"(float[n, 3] x) => (float[n, 3, 1] y) <int32 a = {-1}> { y = com.microsoft.ExpandDims (x, a) }"#,
             ],
             expect![[r#"
                 float32[3, 4] cannot be reshaped to [5, -1]: expected a multiple of 5 elements, found 12
                 float32[n, 3] cannot be reshaped to [n, 2, -1]: expected a multiple of 2 elements, found 3
                 fine
                 axis 0 of float32[2, 3] has size 2, expected 1
+                fine
+                `axis` is int32[2], expected a single axis
+                `axis` is int32[1, 1], expected a single axis
+                axis 3 is out of bounds for a tensor of rank 3
                 fine
             "#]],
         );
