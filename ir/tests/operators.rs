@@ -191,6 +191,8 @@ fn elementwise_operators_have_decided_their_facts() {
         Mean: elementwise, commutative, hoisted, follows
         com.microsoft.BiasGelu: follows
         com.microsoft.FastGelu: follows
+        com.microsoft.BiasAdd: follows
+        com.microsoft.BiasSplitGelu: follows
         BitCast: 
         Cast: elementwise, hoisted
         CastLike: 

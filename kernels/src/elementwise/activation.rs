@@ -3,12 +3,12 @@
 use burn::tensor::{FloatDType, Int, Tensor};
 
 use super::wrapping::mul_int;
-use crate::shape::{WithShape, lift};
+use crate::shape::{WithShape, empty, lift};
 use crate::{
     elementwise::elementary::gelu,
     product::epilogue::{Activation, finish},
     shape::expand::to_shape,
-    spec::{broadcasts_to, equal_shapes, operand, shaped},
+    spec::{broadcasts_to, divisible, equal_shapes, operand, shaped},
     widen::widened,
 };
 
@@ -129,6 +129,31 @@ pub fn fast_gelu<const D: usize>(x: Tensor<D>, bias: Tensor<1>) -> Tensor<D> {
     in_single(x, |x| gelu_tanh(x.add(lift(widened(bias)))))
 }
 
+/// BiasAdd: `x + bias + skip`.
+pub fn bias_add<const D: usize>(x: Tensor<D>, bias: Tensor<1>, skip: Tensor<D>) -> Tensor<D> {
+    ensure_row(&x, &bias);
+    equal_shapes(operand("input", &x.dims()), operand("skipped input", &skip.dims()));
+    in_single(x, |x| x.add(lift(widened(bias))).add(widened(skip)))
+}
+
+/// BiasSplitGelu: the first half of the last axis of `x + bias`, times Gelu of the second half.
+pub fn bias_split_gelu<const D: usize>(x: Tensor<D>, bias: Tensor<1>) -> Tensor<D> {
+    ensure_row(&x, &bias);
+    let dims = x.dims();
+    divisible(operand("input", &dims), D - 1, 2, "halves");
+    let half = dims[D - 1] / 2;
+    if dims.contains(&0) {
+        let mut shape = dims;
+        shape[D - 1] = half;
+        return empty(&x, shape);
+    }
+    in_single(x, |x| {
+        let sum = x.add(lift(widened(bias)));
+        let left = sum.clone().narrow(D - 1, 0, half);
+        left.mul(gelu(sum.narrow(D - 1, half, half)))
+    })
+}
+
 /// Fails unless a bias has one value per feature of the last axis.
 fn ensure_row<const D: usize>(x: &Tensor<D>, bias: &Tensor<1>) {
     let dims = x.dims();
@@ -158,7 +183,7 @@ mod tests {
     use std::f32::consts::LN_2;
 
     use super::*;
-    use crate::testing::{float, int, near, on_cpu, same};
+    use crate::testing::{float, int, near, noise, on_cpu, same};
 
     const NAN: f32 = f32::NAN;
     const INF: f32 = f32::INFINITY;
@@ -190,6 +215,17 @@ mod tests {
         for y in kept {
             same(y, [NAN]);
         }
+    }
+
+    #[test]
+    fn the_second_half_of_a_row_gates_the_first() {
+        let (x, bias) = (noise::<3>([2, 3, 8], 1), noise::<1>([8], 2));
+        let sum = x.clone() + bias.clone().unsqueeze();
+        let expected = sum.clone().narrow(2, 0, 4) * gelu(sum.narrow(2, 4, 4));
+        near(bias_split_gelu(x.clone(), bias.clone()), expected.into_data(), 1e-6);
+        let skip = noise::<3>([2, 3, 8], 3);
+        let expected = x.clone() + bias.clone().unsqueeze() + skip.clone();
+        near(bias_add(x, bias, skip), expected.into_data(), 1e-6);
     }
 
     #[test]

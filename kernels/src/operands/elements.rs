@@ -40,6 +40,13 @@ pub const ROWS: &[Row] = &[
     row("elementwise/activation fast_gelu", "input=bf bias=f", "b2f3", |a| {
         vec![value(activation::fast_gelu::<2>(a.float(0), a.float(1)))]
     }),
+    row("elementwise/activation bias_add", "input=bf bias=f skip=bf", "b2f3", |a| {
+        vec![value(activation::bias_add::<2>(a.float(0), a.float(1), a.float(2)))]
+    }),
+    row("elementwise/activation bias_split_gelu", "input=bf bias=f", "b2f4", |a| {
+        vec![value(activation::bias_split_gelu::<2>(a.float(0), a.float(1)))]
+    })
+    .when(|size| size('f').is_multiple_of(2)),
     row("elementwise/activation swiglu", "a=mn b=mn", "m2n3", |a| {
         vec![value(activation::swiglu::<2>(a.float(0), a.float(1), 1.0))]
     }),
