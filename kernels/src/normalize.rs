@@ -10,6 +10,7 @@ mod group;
 mod layer;
 mod lrn;
 mod skip;
+mod skip_group;
 pub mod softmax;
 mod vector;
 
@@ -20,6 +21,7 @@ pub use group::{group_norm, group_norm_by_group, instance_norm};
 pub use layer::{LayerNormed, layer_norm, layer_norm_with_statistics, rms_norm, rms_norm_with_statistics};
 pub use lrn::{Lrn, lrn};
 pub use skip::{skip_layer_norm, skip_rms_norm};
+pub use skip_group::{ImageGroups, image_group_norm, skip_image_group_norm};
 pub use vector::{lp_normalize, mean_variance_normalize};
 
 /// Returns each row minus its mean, divided by its standard deviation.

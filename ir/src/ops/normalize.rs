@@ -6,6 +6,7 @@ pub mod embed;
 pub mod group;
 pub mod layer;
 pub mod skip;
+pub mod skip_group;
 pub mod softmax;
 
 use proc_macro2::Literal;
@@ -17,7 +18,7 @@ use crate::infer::Infer;
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
-super::families![batch, embed, group, layer, skip, softmax];
+super::families![batch, embed, group, layer, skip, skip_group, softmax];
 
 /// Returns the type of input 0, which must be a float tensor of at least this rank.
 fn floats(cx: &Infer<'_>, rank: usize) -> Result<TensorType, Problem> {

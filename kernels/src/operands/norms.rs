@@ -2,12 +2,15 @@
 
 use super::{Arguments, Results, Row, check, row, value};
 use crate::normalize::{
-    batch_norm, batch_norm_elements, batch_norm_factors, batch_norm_train, embed::embeddings, group_norm,
-    group_norm_by_group, instance_norm, layer_norm, layer_norm_with_statistics, rms_norm,
-    rms_norm_with_statistics, scale_channels, skip_layer_norm, skip_rms_norm,
+    ImageGroups, batch_norm, batch_norm_elements, batch_norm_factors, batch_norm_train, embed::embeddings,
+    group_norm, group_norm_by_group, image_group_norm, instance_norm, layer_norm, layer_norm_with_statistics,
+    rms_norm, rms_norm_with_statistics, scale_channels, skip_image_group_norm, skip_layer_norm,
+    skip_rms_norm,
 };
 use crate::product::epilogue::Activation;
 use crate::text::word_conv::word_conv_embedding;
+
+const IMAGES: ImageGroups = ImageGroups { groups: 2, epsilon: 1e-2, channels_last: true, silu: true };
 
 const CHANNELS: &str = "input=bcx scale=c bias=c mean=c variance=c";
 
@@ -82,6 +85,21 @@ pub const ROWS: &[Row] = &[
         let fits = |row: char| [3, size('c')].contains(&size(row));
         size('c').is_multiple_of(3) && fits('s') && fits('o')
     }),
+    row("normalize/skip_group image_group_norm", "input=bxyc scale=c shift=c", "b2x2y3c4", |a| {
+        vec![value(image_group_norm(a.float(0), a.float(1), a.float(2), IMAGES))]
+    })
+    .when(|size| size('c').is_multiple_of(2)),
+    row(
+        "normalize/skip_group skip_image_group_norm",
+        "input=bxyc scale=c shift=c skip=b?c? bias=c",
+        "b2x2y3c4",
+        |a| {
+            let (skip, bias) = (a.float::<2>(3), Some(a.float(4)));
+            let (y, sum) = skip_image_group_norm(a.float(0), a.float(1), a.float(2), skip, bias, IMAGES);
+            vec![value(y), value(sum)]
+        },
+    )
+    .when(|size| size('c').is_multiple_of(2)),
     row("normalize/layer layer_norm", "input=bsf scale=f? bias=f?", "b2s3f4", |a| {
         vec![value(layer_norm::<3, 1>(a.float(0), a.float(1), Some(a.float(2)), 2, 1e-2))]
     }),
