@@ -119,7 +119,7 @@ impl Operator for ChannelsLast {
 }
 
 /// Moves the last axis after the first.
-fn channels_second(x: TensorType) -> TensorType {
+pub fn channels_second(x: TensorType) -> TensorType {
     let mut shape = x.shape;
     if let Some(inner) = shape.get_mut(1..) {
         inner.rotate_right(1);

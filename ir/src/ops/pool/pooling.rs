@@ -11,8 +11,9 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::Emit;
 use crate::infer::Infer;
+use crate::ops::convolution::conv::channels_second;
 use crate::ops::convolution::window::{Window, spatial_axes};
-use crate::ops::{Operator, Row, row};
+use crate::ops::{MICROSOFT, Operator, Row, row};
 use crate::rows::Rows;
 use crate::rust::{Code, code};
 
@@ -29,6 +30,7 @@ pub const ROWS: &[Row] = &[
     row("GlobalAveragePool", &[1, 22], |_| global("global_average_pool", None)).follows(),
     row("GlobalMaxPool", &[1, 22], |_| global("global_max_pool", None)).follows(),
     row("GlobalLpPool", &[1, 2, 22], |a| global("global_lp_pool", Some(power(a)?))),
+    row("NhwcMaxPool", &[1], |a| Ok(Rc::new(ChannelsLast(Window::read(a)?)))).of(MICROSOFT),
 ];
 
 #[derive(Debug)]
@@ -56,6 +58,12 @@ attributes!(
         Lp(inner),
     }
 );
+
+/// Maxima of windows of an input `[N, H, W, C]`.
+#[derive(Debug)]
+struct ChannelsLast(Window);
+
+attributes!(struct ChannelsLast(inner));
 
 /// Name of the kernels' function, and the power of a norm.
 #[derive(Debug)]
@@ -170,6 +178,35 @@ impl Operator for Pool {
     }
 }
 
+impl Operator for ChannelsLast {
+    fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
+        let x = channels_second(cx.tensor(0)?);
+        let mut shape = self.0.pooled(cx, &x)?;
+        if let Some(inner) = shape.get_mut(1..) {
+            inner.rotate_left(1);
+        }
+        cx.output(0, x.dtype, shape);
+        Ok(())
+    }
+
+    fn emit(&self, cx: &mut Emit<'_, '_>) -> Result<Code, Problem> {
+        let x = channels_second(cx.tensor_type(0)?.clone());
+        let window = self.0.resolve(spatial_axes(x.rank())?, None)?;
+        let spatial = x.shape.get(2..).unwrap_or_default();
+        if !window.always_fits(spatial) {
+            cx.may_fail();
+        }
+        let (window, ceil) = (window.emit(cx, spatial), self.0.ceil);
+        let last = Literal::usize_unsuffixed(x.rank().saturating_sub(1));
+        let input = cx.tensor(0)?;
+        Ok(code!(ops::pool::max_pool(#input.movedim(#last, 1), #window, #ceil).movedim(1, #last)))
+    }
+
+    fn rows(&self, rows: &Rows<'_>) -> Option<Vec<usize>> {
+        rows.batch()
+    }
+}
+
 impl Operator for Global {
     fn infer(&self, cx: &mut Infer<'_>) -> Result<(), Problem> {
         let x = cx.tensor(0)?;
@@ -234,6 +271,26 @@ mod tests {
                 the input has rank 2, expected 3 to 5
                 `pads` is [-1, 0], expected non-negative 32-bit integers
                 `auto_pad` is `SAME`, expected `NOTSET`, `VALID`, `SAME_UPPER` or `SAME_LOWER`
+            "#]],
+        );
+    }
+
+    #[test]
+    fn channels_of_microsoft_are_last() {
+        problems(
+            &[
+                r#"(uint8[n, 9, w, 3] x) => (uint8[n, 4, w, 3] y) { y = com.microsoft.NhwcMaxPool <kernel_shape = [2, 1], strides = [2, 1]> (x) }"#,
+                r#"(uint8[n, 9, w, 3] x) => (uint8[n, 4, w, 4] y) { y = com.microsoft.NhwcMaxPool <kernel_shape = [2, 1], strides = [2, 1]> (x) }"#,
+                r#"(uint8[n, 9, w, 3] x) => (uint8[n, 9, w, 3] y) { y = com.microsoft.NhwcMaxPool (x) }"#,
+                r#"(uint8[n, 9, w, 3] x) => (uint8[n, 9, w, 3] y) { y = com.microsoft.NhwcMaxPool <kernel_shape = [2]> (x) }"#,
+                r#"(float[n, 9, w, 3] x) => (float[n, 9, w, 3] y) { y = com.microsoft.NhwcMaxPool <kernel_shape = [1, 1]> (x) }"#,
+            ],
+            expect![[r#"
+                fine
+                output `y` is declared as uint8[n, 4, w, 4], but has type uint8[n, 4, w, 3]
+                the kernel shape is unknown at compile time
+                the kernel shape has 1 element, expected 2
+                input 0 (`x`) is float32[n, 9, w, 3], expected uint8 or int8
             "#]],
         );
     }
