@@ -32,7 +32,8 @@ pub use affine::{
     softmax, softmax_flat,
 };
 pub use bits::{
-    BitData, BitMatrix, Blocks, Coded, Zeros, in_bytes, matmul_bits, matmul_coded, matmul_wide, unpacked,
+    BitData, BitMatrix, Blocks, Coded, FloatCodes, Zeros, in_bytes, matmul_bits, matmul_coded, matmul_wide,
+    unpacked,
 };
 pub use gather::{Gather, gather_float, gather_int};
 pub use integer::{

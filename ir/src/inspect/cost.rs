@@ -76,7 +76,7 @@ pub fn multiply_adds(node: &Node, sizes: &impl Sizes) -> Option<u64> {
         | "QGemm"
         | "DynamicQuantizeMatMul"
         | "MatMulIntegerToFloat" => operands.product(),
-        "MatMulNBits" => operands.result()?.checked_mul(operands.last(0)?),
+        "MatMulNBits" | "MatMulBnb4" => operands.result()?.checked_mul(operands.last(0)?),
         "Einsum" => operands.einsum(),
         "RNN" | "GRU" | "LSTM" | "DynamicQuantizeLSTM" => operands.recurrent(),
         "Attention" if microsoft => operands.projected(),

@@ -3,6 +3,7 @@
 pub mod determinant;
 pub mod einsum;
 pub mod matmul;
+pub mod matmul_bnb4;
 pub mod matmul_nbits;
 
-super::families![determinant, einsum, matmul, matmul_nbits];
+super::families![determinant, einsum, matmul, matmul_bnb4, matmul_nbits];

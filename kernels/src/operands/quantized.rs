@@ -4,8 +4,8 @@ use super::{Row, Size, check, row, value};
 use crate::convolution::window::Window;
 use crate::product::epilogue::Activation;
 use crate::quantize::{
-    self, Affine, BitData, BitMatrix, Blocks, Gather, Requantize, Zeros, gather_float, gather_int,
-    small::Small, steps,
+    self, Affine, BitData, BitMatrix, Blocks, FloatCodes, Gather, Requantize, Zeros, gather_float,
+    gather_int, small::Small, steps,
 };
 use burn::tensor::{DType, TensorData};
 
@@ -87,6 +87,12 @@ pub const ROWS: &[Row] = &[
         vec![value(BLOCKS.matrix(a.bytes(0), a.positive(1), zeros, Some(groups)))]
     })
     .when(|size| [size('c'), size('s'), size('z')] == [96, 6, 3] && size('g') >= 64)
+    .single(),
+    row("quantize/bits/bnb4 FloatCodes::matrix", "bytes=c magnitudes=s", "c5s3", |a| {
+        let layout = FloatCodes { rows: 3, columns: 3, size: 4, normal: true };
+        vec![value(layout.matrix(a.bytes(0), a.positive(1)))]
+    })
+    .when(|size| [size('c'), size('s')] == [5, 3])
     .single(),
     row("quantize/bits matmul_bits", "input=mi bias=o", "m2i64o3", |a| {
         vec![value(quantize::matmul_bits::<2>(a.float(0), &bit_matrix(), Some(a.float(1))))]

@@ -1,5 +1,6 @@
 //! MatMulNBits: packed 2-, 4- or 8-bit weights, in blocks with scales.
 
+mod bnb4;
 mod coded;
 mod matrix;
 
@@ -21,6 +22,7 @@ use crate::{
     spec::{equal_axes, operand, shaped},
     widen::widened,
 };
+pub use bnb4::FloatCodes;
 pub use coded::Coded;
 pub use matrix::BitData;
 

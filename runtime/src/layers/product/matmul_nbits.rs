@@ -61,6 +61,11 @@ impl MatMulNBits {
         Self { weight, coded, bias: bias.map(|name| weights.float(name)), block: None }
     }
 
+    /// Creates a layer with a decoded weight, `[inputs, outputs]`.
+    pub fn decoded(weight: Tensor<2>) -> Self {
+        Self { weight: Matrix::Floats(Param::from_tensor(weight)), coded: None, bias: None, block: None }
+    }
+
     /// Selects rounding of the operand to 8 bits, in blocks of `size`, the block size of the weight.
     pub fn in_bytes(self, size: usize) -> Self {
         let weight = match self.weight {
