@@ -72,7 +72,7 @@ pub use image::{affine_grid, grid_sample, non_max_suppression, resize, roi};
 pub use index::{gather, scatter, select, top_k, unique};
 pub use normalize::{embed, softmax};
 pub use pool::max_unpool;
-pub use product::{determinant, einsum, epilogue, inverse, matmul};
+pub use product::{determinant, einsum, epilogue, inverse, matmul, moe};
 pub use quantize::{float8, small};
 pub use reduce::{arg_max, cumulative};
 pub use shape::{append, arrange, batch, expand, pad, slice, stack};

@@ -6,3 +6,4 @@ pub mod epilogue;
 mod factors;
 pub mod inverse;
 pub mod matmul;
+pub mod moe;

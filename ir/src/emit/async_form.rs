@@ -32,6 +32,7 @@ const FUNCTIONS: &[Reading] = reading! {
     host::named,
     host::to_host,
     inverse::inverse,
+    moe::moe,
     non_max_suppression::non_max_suppression,
     quantize::quantize_small,
     random::multinomial,
@@ -50,6 +51,7 @@ const FUNCTIONS: &[Reading] = reading! {
 /// Methods of layers that may read.
 const METHODS: &[Reading] = reading! {
     LinearClassifier::forward_strings,
+    QMoE::forward,
     SvmClassifier::forward,
     SvmClassifier::forward_strings,
     SvmRegressor::forward,

@@ -77,6 +77,7 @@ pub fn multiply_adds(node: &Node, sizes: &impl Sizes) -> Option<u64> {
         | "DynamicQuantizeMatMul"
         | "MatMulIntegerToFloat" => operands.product(),
         "MatMulNBits" | "MatMulBnb4" => operands.result()?.checked_mul(operands.last(0)?),
+        "MoE" | "QMoE" => ops::product::moe::multiply_adds(node, |at| operands.input(at)),
         "Einsum" => operands.einsum(),
         "RNN" | "GRU" | "LSTM" | "DynamicQuantizeLSTM" => operands.recurrent(),
         "Attention" if microsoft => operands.projected(),

@@ -35,7 +35,8 @@ pub async fn top_k_async<const D: usize, K: Ordered>(
     top_k_by(x, Top { k, axis, largest }, Waiting).await
 }
 
-async fn top_k_by<const D: usize, K: Ordered>(
+/// [`top_k`] with a reader.
+pub(crate) async fn top_k_by<const D: usize, K: Ordered>(
     x: Tensor<D, K>,
     top: Top,
     reader: impl Reader,

@@ -1,7 +1,11 @@
 //! Rows of matrix products and recurrent networks.
 
 use super::{Arguments, Row, Size, check, row, value};
-use crate::product::{epilogue::Epilogue, matmul};
+use crate::product::{
+    epilogue::{Activation, Epilogue},
+    matmul,
+    moe::{Experts, Gate, GatePlace, Projection, moe},
+};
 use crate::recurrent::{Direction, Gru, Lstm, Rnn, State, Weights, gru, lstm, rnn};
 
 fn weights(a: &Arguments) -> Weights {
@@ -42,6 +46,20 @@ pub const ROWS: &[Row] = &[
         let (bias, sum) = (Some(a.float(2)), Some(a.float(3)));
         vec![value(matmul::linear_then::<2>(a.float(0), a.float(1), bias, sum, Epilogue::default()))]
     }),
+    row(
+        "product/moe moe",
+        "input=mh scores=me first=eih bias=ei second=ehi bias=eh third=eih bias=ei mixing=me",
+        "m5h4e3i6",
+        |a| {
+            let projection = |at| Projection { weight: a.float(at), bias: Some(a.float(at + 1)) };
+            let gate = Gate { place: GatePlace::Third, beta: 0.5, limit: None, limits_activation: false };
+            let experts =
+                Experts { chosen: 2, normalize: false, activation: Activation::Relu, gate: Some(gate) };
+            let (both, third) = ([projection(2), projection(4)], Some(projection(6)));
+            vec![value(moe::<2>(a.float(0), a.float(1), Some(a.float(8)), both, third, experts))]
+        },
+    )
+    .when(|size| size('e') >= 2),
     row("product/matmul matmul_int", "a=b?mk b=b?kn", "b2m3k4n5", |a| {
         vec![value(matmul::matmul_int::<3, 3, 3>(a.int(0, 9), a.int(1, 9)))]
     })

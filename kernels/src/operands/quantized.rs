@@ -3,6 +3,7 @@
 use super::{Row, Size, check, row, value};
 use crate::convolution::window::Window;
 use crate::product::epilogue::Activation;
+use crate::product::moe::Projection;
 use crate::quantize::{
     self, Affine, BitData, BitMatrix, Blocks, FloatCodes, Gather, Requantize, Zeros, gather_float,
     gather_int, small::Small, steps,
@@ -93,6 +94,14 @@ pub const ROWS: &[Row] = &[
         vec![value(layout.matrix(a.bytes(0), a.positive(1)))]
     })
     .when(|size| [size('c'), size('s')] == [5, 3])
+    .single(),
+    row("product/moe Projection::packed", "bytes=c scales=s zeros=z bias=ef", "c24s6z4e2f3", |a| {
+        let blocks = Blocks { inputs: 8, outputs: 3, bits: 4, size: 8 };
+        let (zeros, bias) = (Some(a.bytes(2)), Some(a.float(3)));
+        let all = Projection::packed(a.bytes(0), a.positive(1), zeros, bias, blocks, 2, true);
+        vec![value(all.weight)]
+    })
+    .when(|size| ['c', 's', 'z', 'e', 'f'].map(size) == [24, 6, 4, 2, 3])
     .single(),
     row("quantize/bits matmul_bits", "input=mi bias=o", "m2i64o3", |a| {
         vec![value(quantize::matmul_bits::<2>(a.float(0), &bit_matrix(), Some(a.float(1))))]

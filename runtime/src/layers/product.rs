@@ -2,3 +2,4 @@
 
 pub mod linear;
 pub mod matmul_nbits;
+pub mod moe;

@@ -27,7 +27,7 @@ const MAX_LISTED_NAMES: usize = 5;
 /// Operators whose result size depends on the data: the host reads it from the device.
 const COUNTING: [&str; 4] = ["NonZero", "Compress", "Unique", "NonMaxSuppression"];
 /// Operators that the host computes after it has read their inputs.
-const BY_HOST: [&str; 8] = [
+const BY_HOST: [&str; 10] = [
     "Det",
     "Multinomial",
     "ai.onnx.ml.SVMClassifier",
@@ -36,6 +36,8 @@ const BY_HOST: [&str; 8] = [
     "ai.onnx.ml.TreeEnsembleClassifier",
     "ai.onnx.ml.TreeEnsembleRegressor",
     "com.microsoft.Inverse",
+    "com.microsoft.MoE",
+    "com.microsoft.QMoE",
 ];
 
 /// A fact about a model, with advice.

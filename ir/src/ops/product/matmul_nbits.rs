@@ -178,7 +178,7 @@ impl Operator for MatMulNBits {
 }
 
 /// Returns the elements of an input along one axis.
-fn flat(cx: &mut Emit<'_, '_>, input: usize) -> Result<Code, Problem> {
+pub fn flat(cx: &mut Emit<'_, '_>, input: usize) -> Result<Code, Problem> {
     let operand: TensorType = cx.tensor_type(input)?.clone();
     let x = cx.tensor(input)?;
     let last = Literal::usize_unsuffixed(operand.burn_rank() - 1);

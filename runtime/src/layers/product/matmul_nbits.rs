@@ -1,7 +1,7 @@
 //! Matrix product with packed weights and a bias.
 
 use burn::module::{Module, Param};
-use burn::tensor::Tensor;
+use burn::tensor::{Device, Tensor};
 use onnx_embed_kernels::quantize::{
     BitData, BitMatrix, Blocks, Coded, in_bytes, matmul_bits, matmul_coded, matmul_wide,
 };
@@ -51,14 +51,19 @@ impl MatMulNBits {
             zeros: zeros.map(|name| weights.tensor_data(name)),
             groups: groups.map(|name| weights.tensor_data(name)),
         };
-        let (matrix, device) = (BitMatrix::new(blocks, data), weights.device());
+        let bias = bias.map(|name| weights.float(name));
+        Self::new(BitMatrix::new(blocks, data), bias, weights.device())
+    }
+
+    /// Creates a layer with a packed weight.
+    pub fn new(matrix: BitMatrix, bias: Option<Param<Tensor<1>>>, device: &Device) -> Self {
         let coded = Coded::new(&matrix, device);
         let weight = if BitMatrix::is_for(device) || coded.is_some() {
             Matrix::Bits(Bits { matrix })
         } else {
             Matrix::Floats(Param::from_tensor(matrix.floats(device)))
         };
-        Self { weight, coded, bias: bias.map(|name| weights.float(name)), block: None }
+        Self { weight, coded, bias, block: None }
     }
 
     /// Creates a layer with a decoded weight, `[inputs, outputs]`.
