@@ -11,7 +11,7 @@ use crate::{
     elementwise::elementary::exp,
     ensure,
     product::matmul::product,
-    shape::empty,
+    shape::{empty, expand::to_shape},
     spec::{divisible, equal_axes, operand, shaped},
     widen::widened,
 };
@@ -26,6 +26,30 @@ pub struct LinearAttention {
 }
 
 impl LinearAttention {
+    /// Repeats queries that several key heads share.
+    fn repeated(self, query: Tensor<3>) -> (Self, Tensor<3>) {
+        let dims = query.dims();
+        if self.key_heads <= self.query_heads {
+            return (self, query);
+        }
+        let of_query = operand("query", &dims);
+        divisible(of_query, 2, self.query_heads, "heads");
+        ensure!(
+            self.key_heads.is_multiple_of(self.query_heads),
+            "expected {} key heads to be a multiple of the {} heads of {of_query}",
+            self.key_heads,
+            self.query_heads
+        );
+        let ([batch, length, hidden], repeats) = (dims, self.key_heads / self.query_heads);
+        let size = hidden / self.query_heads;
+        let query = query.with_shape([batch, length, self.query_heads, 1, size]);
+        let query = to_shape(query, [batch, length, self.query_heads, repeats, size]);
+        (
+            Self { query_heads: self.key_heads, ..self },
+            query.with_shape([batch, length, self.key_heads * size]),
+        )
+    }
+
     /// Fails unless queries, keys and values have the same tokens and features, divisible by their heads.
     fn ensure_fits(&self, [query, key, value]: [[usize; 3]; 3]) {
         let query = operand("query", &query);
@@ -47,7 +71,8 @@ impl LinearAttention {
     }
 }
 
-/// LinearAttention of `[batch, length, heads * size]`, and its state after the last token.
+/// LinearAttention of `[batch, length, heads * size]`, and its state after the last token. Several query heads may share a key
+/// head, or several key heads a query head.
 ///
 /// The initial state, `[batch, key heads, key size, value size]`, is zero by default. With `decay`, `[batch,
 /// length, key heads]` or one value per feature of a key, the state is multiplied by its exponential before
@@ -66,6 +91,7 @@ pub fn linear_attention(
     beta: Option<Tensor<3>>,
     options: LinearAttention,
 ) -> (Tensor<3>, Tensor<4>) {
+    let (options, query) = options.repeated(query);
     let LinearAttention { query_heads, key_heads, scale } = options;
     options.ensure_fits([&query, &key, &value].map(Tensor::dims));
     let ([batch, length, hidden], device) = (query.dims(), query.device());
@@ -163,7 +189,7 @@ mod tests {
         let list = |x: &Tensor<3>| x.to_data().try_into_vec::<f32>().expect("floats");
         let (ql, kl, vl) = (list(&q), list(&k), list(&v));
         let (dl, bl) = (decay.as_ref().map(list), beta.as_ref().map(list));
-        let mut expected = vec![0f32; batch * length * queries * VALUE];
+        let mut expected = vec![0f32; batch * length * queries.max(keys) * VALUE];
         let mut states = match &past {
             Some(past) => past.to_data().try_into_vec::<f32>().expect("floats"),
             None => vec![0.0; batch * keys * KEY * VALUE],
@@ -190,10 +216,13 @@ mod tests {
                     for i in 0..KEY * VALUE {
                         state[i] += key[i / VALUE] * value[i % VALUE];
                     }
-                    for g in 0..queries / keys {
-                        let head = token * queries + h * (queries / keys) + g;
+                    // A result for each query head, or for each key head if there are more.
+                    let results = queries.max(keys);
+                    for g in 0..results / keys {
+                        let at = h * (results / keys) + g;
+                        let (head, query) = (token * results + at, token * queries + at * queries / results);
                         for m in 0..VALUE {
-                            let read = (0..KEY).map(|i| ql[head * KEY + i] * state[i * VALUE + m]);
+                            let read = (0..KEY).map(|i| ql[query * KEY + i] * state[i * VALUE + m]);
                             expected[head * VALUE + m] = 0.5 * read.sum::<f32>();
                         }
                     }
@@ -202,7 +231,7 @@ mod tests {
         }
         let options = LinearAttention { query_heads: queries, key_heads: keys, scale: Some(0.5) };
         let (y, state) = linear_attention(q, k, v, past, decay, beta, options);
-        near(y, TensorData::new(expected, [batch, length, queries * VALUE]), 1e-5);
+        near(y, TensorData::new(expected, [batch, length, queries.max(keys) * VALUE]), 1e-5);
         near(state, TensorData::new(states, [batch, keys, KEY, VALUE]), 1e-5);
     }
 
@@ -215,6 +244,8 @@ mod tests {
         case([2, 2], true, 0, 2);
         case([4, 2], false, KEY, 2);
         case([3, 1], true, 1, 1);
+        case([1, 3], true, 1, 1);
+        case([2, 4], false, KEY, 4);
         case([2, 2], false, KEY, 1);
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Row, Size, check, row, value};
 use crate::convolution::{
-    causal_conv::causal_conv,
+    causal_conv::{causal_conv, causal_conv_last},
     conv::{conv1d, conv1d_then, conv2d, conv2d_then, conv3d_then},
     conv_transpose::{conv_transpose1d, conv_transpose2d, conv_transpose2d_packed, conv_transpose3d},
     deform_conv::{Taps, deform_conv},
@@ -77,10 +77,21 @@ pub const ROWS: &[Row] = &[
     .when(|size| size('c').is_multiple_of(2) && size('o') == 2 * size('g')),
     row("convolution/causal_conv causal_conv", "input=bcx weight=c1k bias=c state=bcs", "b2c3x5k3s2", |a| {
         let (bias, state) = (Some(a.float(2)), Some(a.float(3)));
-        let (y, state) = causal_conv(a.float(0), a.float(1), bias, state, true);
+        let (y, state) = causal_conv(a.float(0), a.float(1), bias, state, 1, true);
         vec![value(y), value(state)]
     })
     .when(|size| size('k') == size('s') + 1),
+    row(
+        "convolution/causal_conv causal_conv_last",
+        "input=bxc weight=c1k bias=c state=bsc",
+        "b2c3x5k3s4",
+        |a| {
+            let (bias, state) = (Some(a.float(2)), Some(a.float(3)));
+            let (y, state) = causal_conv_last::<3>(a.float(0), a.float(1), bias, state, 2, true);
+            vec![value(y), value(state)]
+        },
+    )
+    .when(|size| size('k') > 0 && (size('k') - 1) * 2 == size('s')),
     row(
         "convolution/deform_conv deform_conv",
         "input=bcxy weight=og23 bias=o offset=btpq mask=bmpq",

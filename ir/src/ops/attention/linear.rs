@@ -11,11 +11,14 @@ use crate::dim::Dim;
 use crate::dtype::DType;
 use crate::emit::{Emit, float_literal};
 use crate::infer::Infer;
-use crate::ops::{Operator, Row, row, sizes};
+use crate::ops::{MICROSOFT, Operator, Row, row, sizes};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
-pub const ROWS: &[Row] = &[row("LinearAttention", &[27], read).arity("rrrooo", "rr")];
+pub const ROWS: &[Row] = &[
+    row("LinearAttention", &[27], read).arity("rrrooo", "rr"),
+    row("LinearAttention", &[1], microsoft).arity("rrrooo", "rr").of(MICROSOFT),
+];
 
 const STATE: usize = 3;
 const DECAY: usize = 4;
@@ -35,6 +38,30 @@ struct LinearAttention {
 attributes!(struct LinearAttention { query_heads, key_heads, scale, gated, delta });
 
 pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let operator = attributes(a)?;
+    shared(&dim(operator.query_heads), &dim(operator.key_heads))?;
+    Ok(Rc::new(operator))
+}
+
+/// Reads the operator of com.microsoft, whose key heads may also share query heads.
+fn microsoft(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
+    let window = a.int_or("state_window", 0)?;
+    if window != 0 {
+        return Err(Problem::expected("`state_window`", window, "0"));
+    }
+    let operator = attributes(a)?;
+    let LinearAttention { query_heads, key_heads, .. } = operator;
+    if query_heads < key_heads && key_heads % query_heads != 0 {
+        let expected = format_args!("a divisor of {key_heads}, the number of key heads");
+        return Err(Problem::expected("the number of query heads", query_heads, expected));
+    }
+    if query_heads >= key_heads {
+        shared(&dim(query_heads), &dim(key_heads))?;
+    }
+    Ok(Rc::new(operator))
+}
+
+fn attributes(a: &Attributes<'_>) -> Result<LinearAttention, Problem> {
     // The number of tokens that are computed together does not affect the result.
     a.ignore(&["chunk_size"]);
     let rules = [
@@ -44,13 +71,13 @@ pub fn read(a: &Attributes<'_>) -> Result<Rc<dyn Operator>, Problem> {
         ("gated_delta", (true, true)),
     ];
     let (gated, delta) = a.choice("update_rule", "gated_delta", &rules)?;
-    Ok(Rc::new(LinearAttention {
+    Ok(LinearAttention {
         query_heads: a.positive("q_num_heads")?,
         key_heads: a.positive("kv_num_heads")?,
         scale: a.float("scale")?.filter(|&scale| scale != 0.0),
         gated,
         delta,
-    }))
+    })
 }
 
 impl Operator for LinearAttention {
@@ -58,7 +85,6 @@ impl Operator for LinearAttention {
         let (query, key_size) = operand(cx, 0, self.query_heads)?;
         let (key, own_size) = operand(cx, 1, self.key_heads)?;
         let (value, value_size) = operand(cx, 2, self.key_heads)?;
-        shared(&dim(self.query_heads), &dim(self.key_heads))?;
         agree("the head size", &key_size, &own_size)?;
         self.check(cx, DECAY, ("decay", self.gated), [&query, &key])?;
         self.check(cx, BETA, ("beta", self.delta), [&query, &key])?;
@@ -80,7 +106,7 @@ impl Operator for LinearAttention {
             state_dtype = floats(cx, STATE)?.dtype;
             sizes::shaped("the state", &past, &state)?;
         }
-        let hidden = if self.query_heads == self.key_heads {
+        let hidden = if self.query_heads <= self.key_heads {
             value.shape.last().cloned()
         } else {
             value_size.mul(&dim(self.query_heads))
@@ -215,6 +241,58 @@ mod tests {
                     float16[b, t, 16] y, float32[b, 2, 8, 4] n = LinearAttention <query_heads: 4, key_heads: 2> (q, k, v, s)
                 }
             "#]],
+        );
+    }
+
+    #[test]
+    fn key_heads_of_microsoft_may_share_query_heads() {
+        let graph = |domain: &str, [queries, keys]: [usize; 2], more: &str| {
+            let (q, k, v) = (queries * 4, keys * 4, keys * 6);
+            format!(
+                r#"<ir_version: 13, opset_import: ["": 27, "com.microsoft": 1]>
+                g (float[b, t, {q}] q, float[b, t, {k}] k, float[b, t, {v}] v) => (float[b, t, h] y, float[b, {keys}, 4, 6] n) {{
+                    y, n = {domain}LinearAttention <update_rule = "linear", q_num_heads = {queries}, kv_num_heads = {keys}{more}> (q, k, v)
+                }}"#
+            )
+        };
+        check(
+            &graph("com.microsoft.", [2, 4], ""),
+            expect![[r#"
+            g (float32[b, t, 8] q, float32[b, t, 16] k, float32[b, t, 24] v) => (float32[b, t, 24] y, float32[b, 4, 4, 6] n)
+            {
+                float32[b, t, 24] y, float32[b, 4, 4, 6] n = com.microsoft.LinearAttention <query_heads: 2, key_heads: 4> (q, k, v)
+            }
+        "#]],
+        );
+        check(
+            &graph("", [2, 4], ""),
+            expect![[r#"
+            cannot compile `model`
+
+              the number of query heads is 2, expected a multiple of 4, the number of key heads
+                at node `y` (LinearAttention opset 27)
+
+              model: IR version 13, ai.onnx 27, com.microsoft 1"#]],
+        );
+        check(
+            &graph("com.microsoft.", [3, 4], ""),
+            expect![[r#"
+            cannot compile `model`
+
+              the number of query heads is 3, expected a divisor of 4, the number of key heads
+                at node `y` (com.microsoft.LinearAttention opset 1)
+
+              model: IR version 13, ai.onnx 27, com.microsoft 1"#]],
+        );
+        check(
+            &graph("com.microsoft.", [2, 2], ", state_window = 2"),
+            expect![[r#"
+            cannot compile `model`
+
+              `state_window` is 2, expected 0
+                at node `y` (com.microsoft.LinearAttention opset 1)
+
+              model: IR version 13, ai.onnx 27, com.microsoft 1"#]],
         );
     }
 
