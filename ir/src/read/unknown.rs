@@ -20,8 +20,31 @@ pub fn removed(kind: &str, (version, opset): (i64, i64), instead: &str) -> Probl
     Problem::new(message).help(help)
 }
 
+/// Operators of com.microsoft that are not supported, with the reason and another form of the model.
+const REASONS: [(&str, &str); 3] = [
+    (
+        "DecoderMaskedMultiHeadAttention",
+        "it updates caches in place, in a layout that depends on the device; export the decoder with \
+         `MultiHeadAttention` or `GroupQueryAttention`, which return their caches",
+    ),
+    (
+        "PagedAttention",
+        "a scheduler shares its pages of caches between requests; export the model with \
+         `GroupQueryAttention`, which returns its caches",
+    ),
+    (
+        "SparseAttention",
+        "it updates caches in place, and reads blocks of keys that a table lists; export the model with \
+         `GroupQueryAttention` and an attention bias",
+    ),
+];
+
 /// Returns the help for an operator that does not exist. Similar names are searched if `compared`.
 pub fn help(domain: &str, name: &str, compared: bool) -> String {
+    let reason = REASONS.iter().find(|(operator, _)| domain == ops::MICROSOFT && *operator == name);
+    if let Some((_, reason)) = reason {
+        return (*reason).to_owned();
+    }
     match (ops::spelling(domain, name), domain) {
         (Some(known), _) => return format!("did you mean `{known}`?"),
         _ if !compared => {}
@@ -66,4 +89,30 @@ fn is_taken_for(written: &str, meant: &str) -> bool {
     let known = [ops::MICROSOFT, "ai.onnx", ops::ML];
     let near = known.iter().any(|known| distance(written, known) <= 2);
     written != meant && (of_onnx(written) || written == ops::MICROSOFT || near)
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use crate::testing::check;
+
+    #[test]
+    fn operators_that_update_caches_in_place_have_a_reason() {
+        check(
+            r#"<ir_version: 10, opset_import: ["": 21, "com.microsoft": 1]>
+            g (float16[t, 32] q) => (float16[t, 32] y) {
+                y = com.microsoft.PagedAttention <num_heads = 2, kv_num_heads = 2> (q)
+            }"#,
+            expect![[r#"
+                cannot compile `model`
+
+                  operator `com.microsoft.PagedAttention` is not supported
+                    at node `y` (com.microsoft.PagedAttention opset 1)
+                    help: a scheduler shares its pages of caches between requests; export the model with `GroupQueryAttention`, which returns its caches
+                          or bind it to a function: #[onnx(ops("com.microsoft.PagedAttention" = crate::paged_attention))], fn paged_attention(x: Tensor<2>, kv_num_heads: i64, num_heads: i64) -> Tensor<2>
+
+                  model: IR version 10, ai.onnx 21, com.microsoft 1"#]],
+        );
+    }
 }
