@@ -105,7 +105,7 @@ impl Projection {
         Self { weight: weight.with_shape([experts, outputs, inputs]), bias }
     }
 
-    /// Fails unless there are a weight and a bias for each expert, with as many inputs, or else outputs, as an input has features.
+    /// Fails unless each expert has a weight and a bias, with as many inputs, or else outputs, as the operand has features.
     fn ensure_fits(
         &self,
         name: &str,
