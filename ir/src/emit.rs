@@ -30,6 +30,7 @@ mod origins;
 mod ownership;
 mod parameters;
 mod pattern;
+mod place;
 mod redundant_bindings;
 mod rows;
 mod run;

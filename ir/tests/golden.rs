@@ -103,6 +103,12 @@ fn a_state_that_steps_keep() {
     compare("state", &written("state", &read("state.onnxtxt")), &options);
 }
 
+#[test]
+fn equal_layers_of_a_list() {
+    let layers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ui-tests/models/layers");
+    check("four_layers", &layers.join("four_layers/four_layers.onnx"));
+}
+
 /// Compares the expansion of a model that `ui-tests/models/blocks.py` writes.
 fn check_block(name: &str) {
     let blocks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ui-tests/models/blocks");

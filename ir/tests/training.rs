@@ -54,6 +54,9 @@ fn small_models_have_the_parameters_of_their_files() {
         models.join("blocks/llama_layer"),
         models.join("blocks/mobilenet_block"),
         models.join("blocks/yolo_head"),
+        models.join("layers/four_layers"),
+        models.join("layers/shared_biases"),
+        models.join("layers/unscoped_layers"),
     ] {
         for file in fs::read_dir(folder).unwrap() {
             let path = file.unwrap().path();
@@ -89,6 +92,9 @@ fn check_expansion(path: &Path, options: &Options, expected: &BTreeSet<String>) 
     assert!(made.is_empty(), "{name} has {made:?}");
     let mut loads = BTreeMap::new();
     constructors(&tokens, expected, &mut loads);
+    for name in of_arrays(&tokens).into_iter().filter(|name| expected.contains(name)) {
+        *loads.entry(name).or_default() += 1;
+    }
     let once = expected.iter().map(|name| (name.clone(), 1)).collect();
     assert_eq!(loads, once, "{name}");
 }
@@ -144,6 +150,36 @@ fn listed(tokens: &TokenStream) -> Vec<String> {
     let names = entries.map(|entry| entry.split_once(", shape :").unwrap().0);
     let names = names.map(|name| syn::parse_str::<syn::LitStr>(name).unwrap().value());
     names.collect()
+}
+
+/// Returns the weights that arrays of layers load, except for the first of each array, which constructors name.
+fn of_arrays(tokens: &TokenStream) -> Vec<String> {
+    let text = tokens.to_string();
+    let name = |text: &str| syn::parse_str::<syn::LitStr>(text).unwrap().value();
+    let (_, table) = text.split_once("static WEIGHTS").unwrap();
+    let entries = table.split("Entry { name : ").skip(1);
+    let entries = entries.map(|entry| name(entry.split_once(" , dtype").unwrap().0));
+    let entries: Vec<String> = entries.collect();
+    let mut all = Vec::new();
+    let calls: Vec<&str> = text.split(" : weights . each (").collect();
+    for pair in calls.windows(2) {
+        let field = pair[0].rsplit(' ').next().unwrap();
+        let (first, rest) = pair[1].split_once(" , ").unwrap();
+        let (ty, rest) = rest.split_once(" :: ").unwrap();
+        let load = rest.split([')', ' ']).next().unwrap();
+        let (_, element) = text.split_once(&format!("impl {ty} {{")).unwrap();
+        let (_, function) = element.split_once(&format!("fn {load} (")).unwrap();
+        let width = number(function.split_once("names : [& 'static str ; ").unwrap().1);
+        let (_, array) = text.split_once(&format!(" {field} : [{ty} ; ")).unwrap();
+        let (first, length) = (name(first), width * number(array));
+        let start = entries.iter().position(|entry| *entry == first).unwrap();
+        all.extend_from_slice(&entries[start + 1..start + length]);
+    }
+    all
+}
+
+fn number(text: &str) -> usize {
+    text.split(']').next().unwrap().trim().parse().unwrap()
 }
 
 /// Counts the constructors' uses of each weight.

@@ -3,6 +3,7 @@
 mod check;
 mod decode;
 mod fingerprint;
+mod layers;
 #[cfg(feature = "std")]
 mod open;
 mod packed;
@@ -99,6 +100,7 @@ pub enum Encoding {
 /// When it is dropped, the pages from which weights were read are returned to the system.
 pub struct Weights<'a> {
     entries: BTreeMap<&'static str, &'static Entry>,
+    table: &'static [Entry],
     source: WeightSource<'a>,
     /// Copies of checked bytes, which are used instead of the source.
     kept: Kept,
@@ -137,6 +139,7 @@ impl<'a> Weights<'a> {
         let entries = table.entries.iter().map(|entry| (entry.name, entry));
         Self {
             entries: entries.collect(),
+            table: table.entries,
             source,
             kept,
             embedded: None,

@@ -1,5 +1,8 @@
 //! Async versions of functions, which do not block.
 
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
 use super::Layer;
 use super::structs::Structs;
 use crate::rust::{Bracket, Code, CodeNode, code};
@@ -62,7 +65,7 @@ const METHODS: &[Reading] = reading! {
 
 /// Returns the body of a struct's function with each read awaited, or `None` if it does not read.
 pub fn async_form(code: &Code, layer: &Layer, structs: &Structs) -> Option<Code> {
-    let mut fold = Fold { layer, structs, reads: false };
+    let mut fold = Fold { layer, structs, elements: BTreeMap::new(), reads: false };
     let made = fold.code(code);
     fold.reads.then_some(made)
 }
@@ -70,6 +73,8 @@ pub fn async_form(code: &Code, layer: &Layer, structs: &Structs) -> Option<Code>
 struct Fold<'a> {
     layer: &'a Layer,
     structs: &'a Structs,
+    /// Fields of the variables of loops.
+    elements: BTreeMap<Rc<str>, Rc<str>>,
     /// Set when code that reads from the device was converted.
     reads: bool,
 }
@@ -79,6 +84,9 @@ impl Fold<'_> {
         let mut made: Vec<CodeNode> = Vec::with_capacity(code.parts().len());
         let mut is_call = false;
         for part in code.parts() {
+            if let Some((variable, field)) = part.element() {
+                self.elements.insert(variable.clone(), field.clone());
+            }
             let (part, is_awaited) = match part {
                 CodeNode::Member(name) => {
                     let async_name = function(&made, name);
@@ -89,7 +97,7 @@ impl Fold<'_> {
                     is_call = false;
                     (CodeNode::Group(Bracket::Round, self.code(arguments)), true)
                 }
-                CodeNode::Method(name, arguments) => match self.method(made.last(), name) {
+                CodeNode::Method(name, arguments) => match self.method(&made, name) {
                     Some(async_name) => (CodeNode::Method(async_name, self.code(arguments)), true),
                     None => self.quiet_method(name, arguments),
                 },
@@ -105,12 +113,19 @@ impl Fold<'_> {
     }
 
     /// Returns the async version of a field's method.
-    fn method(&self, receiver: Option<&CodeNode>, method: &str) -> Option<&'static str> {
-        let Some(CodeNode::Field(name)) = receiver else {
-            return None;
+    fn method(&self, receiver: &[CodeNode], method: &str) -> Option<&'static str> {
+        let name = match receiver {
+            [.., CodeNode::Field(name)] => name,
+            [.., CodeNode::Field(name), CodeNode::Group(Bracket::Square, _)] => name,
+            [.., CodeNode::Name(variable)] => self.elements.get(variable)?,
+            _ => return None,
         };
         let field = self.layer.fields.iter().find(|field| *field.name == **name)?;
-        match field.ty.parts() {
+        let ty = match field.ty.parts() {
+            [CodeNode::Group(Bracket::Square, array)] => array.parts().get(..1)?,
+            ty => ty,
+        };
+        match ty {
             [CodeNode::Name(part)] => {
                 let reads = method == "forward" && self.structs.reads(part);
                 reads.then_some("forward_async")

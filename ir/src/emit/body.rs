@@ -21,6 +21,8 @@ pub struct Statement {
     /// Sizes that a call returns in addition to its values.
     pub sizes: Vec<Symbol>,
     pub code: Code,
+    /// Loop after the statement, which assigns new values to the variable.
+    pub looped: Code,
     /// Call that shows the values after the statement, if the model is traced.
     pub trace: Code,
     /// Preferred names of the variables.
@@ -83,6 +85,7 @@ pub fn statements(
                     trace: trace::step(node, &outputs, layer, cx),
                     outputs,
                     sizes: Vec::new(),
+                    looped: Code::default(),
                     hint: hint(node, &code, latest),
                     code,
                 });
@@ -141,6 +144,8 @@ pub fn finish(
     let mentioned = cx.sizes.mentioned(&code, sizes).into_iter();
     let mentioned: Vec<(Size, String)> =
         mentioned.map(|(size, symbol)| (size, name::snake(&symbol))).collect();
+    // Sizes that data determines have different names in each layer.
+    let unnamed: Vec<(Size, String)> = mentioned.iter().map(|(size, _)| (*size, "size".to_owned())).collect();
     let sizes = sizes.iter().filter_map(|symbol| cx.sizes.size(symbol));
     let sizes: Vec<Size> = sizes.collect();
     let named = |mut namer: Namer<'_>| {
@@ -157,7 +162,7 @@ pub fn finish(
         ids.iter().zip(short).map(|(&id, short)| (variable(id), short.to_owned())).collect();
     Body {
         named: named(Namer::new(&code, &wanted, &mentioned, &cx.hints)),
-        plain: named(Namer::new(&code, &short, &mentioned, &cx.hints).plain()),
+        plain: named(Namer::new(&code, &short, &unnamed, &cx.hints).plain()),
         device: code.uses_device(),
         unbound,
         elements,
@@ -165,6 +170,12 @@ pub fn finish(
 }
 
 impl Statement {
+    /// Returns the expression and the loop after it.
+    pub fn whole(&self) -> Code {
+        let (code, looped) = (&self.code, &self.looped);
+        code!(#code #looped)
+    }
+
     /// Returns `let pattern = expression;`.
     fn declaration(&self, cx: &mut Context<'_>) -> Code {
         let values = self.outputs.iter().map(|id| match id {
@@ -189,6 +200,10 @@ impl Statement {
             cx.hints.insert(variable(*id), hint);
         }
         match pattern.as_slice() {
+            [one] if !self.looped.is_empty() => {
+                let looped = &self.looped;
+                code!(let mut #one = #expression; #looped)
+            }
             [one] => code!(let #one = #expression;),
             _ => match expression.parts() {
                 // An array that would be converted to a tuple only to bind its elements.
@@ -210,7 +225,7 @@ pub fn bind(
     wanted: impl Fn(&Symbol) -> bool,
     cx: &mut Context<'_>,
 ) -> (Code, BTreeSet<Symbol>) {
-    let all: Code = statements.iter().map(|made| made.code.clone()).collect();
+    let all: Code = statements.iter().map(Statement::whole).collect();
     let mut unbound = cx.sizes.used(&code!(#all #result));
     unbound.retain(wanted);
     let mut code = Code::default();
@@ -225,7 +240,7 @@ pub fn bind(
     // A size that a statement uses before any value has it is bound too late.
     let mut late = BTreeSet::new();
     for statement in statements {
-        let needed = cx.sizes.used(&statement.code).into_iter();
+        let needed = cx.sizes.used(&statement.whole()).into_iter();
         late.extend(needed.filter(|symbol| unbound.contains(symbol)));
         code.extend(statement.declaration(cx));
         code.extend(&statement.trace);

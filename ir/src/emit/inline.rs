@@ -150,6 +150,11 @@ impl<'c> Inner<'c> {
                     CodeNode::Method(name, self.substituted(arguments, true)?).into()
                 }
                 CodeNode::Method("clone" | "val" | "dims", _) => continue,
+                CodeNode::Group(Bracket::Square, index)
+                    if matches!(index.single(), Some(CodeNode::Number(_))) =>
+                {
+                    continue;
+                }
                 CodeNode::Group(bracket @ (Bracket::Round | Bracket::Square), inside) => {
                     let is_call = match before {
                         Some(CodeNode::Word(_) | CodeNode::Member(_)) => *bracket == Bracket::Round,

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
+use proc_macro2::Literal;
 use quote::format_ident;
 
 use super::bindings::Bindings;
 use super::name::{self, Unique};
-use super::tree::is_number;
+use super::place::{Place, is_number};
 use crate::graph::ValueId;
 use crate::rust::{Code, CodeNode, code};
 
@@ -43,7 +44,9 @@ pub struct Field {
     /// Weights of the file in the field, with their paths.
     pub parameters: Vec<(String, ValueId)>,
     /// Whether it contains a tensor, and therefore determines the device of the model.
-    has_tensor: bool,
+    pub has_tensor: bool,
+    /// Location of the module that it represents, if that is one of a list.
+    pub place: Option<Place>,
 }
 
 /// Layers that always contain tensors.
@@ -116,10 +119,15 @@ impl Layer {
         let parts = name.split(['.', '/']).filter(|part| !part.is_empty());
         let parts: Vec<&str> = parts.collect();
         // In a wrapped model, names of weights start with the name of the attribute that contains the model.
-        let starts = (0..parts.len()).find(|&at| {
-            let rest = parts.get(at..).unwrap_or_default();
-            rest.len() > self.path.len() && rest.iter().zip(&self.path).all(|(a, b)| a == b)
-        });
+        let find = |is_equal: &dyn Fn(&str, &str) -> bool| {
+            (0..parts.len()).find(|&at| {
+                let rest = parts.get(at..).unwrap_or_default();
+                rest.len() > self.path.len() && rest.iter().zip(&self.path).all(|(a, b)| is_equal(a, b))
+            })
+        };
+        // Equal weights of several layers have the name of the first.
+        let is_alike = |a: &str, b: &str| a == b || is_number(a) && is_number(b);
+        let starts = find(&|a, b| a == b).or_else(|| find(&is_alike));
         let Some(at) = starts.filter(|_| !self.path.is_empty()) else {
             return name.to_owned();
         };
@@ -173,8 +181,50 @@ impl Layer {
             ["layers", layer] => TENSOR_LAYERS.contains(layer),
             _ => false,
         };
-        self.fields.push(Field { name: name.clone(), has_tensor, ty, load, parameters });
+        self.fields.push(Field { name: name.clone(), has_tensor, ty, load, parameters, place: None });
         name
+    }
+
+    /// Records that a field represents a module of a list.
+    pub fn set_place(&mut self, name: &str, place: Place) {
+        let field = self.fields.iter_mut().find(|field| field.name == name);
+        if let Some(field) = field {
+            field.place.get_or_insert(place);
+        }
+    }
+
+    /// Replaces fields of consecutive modules by an array, which `load` creates. `is_whole` if no other field represents
+    /// a module of their list. Returns the name of the array.
+    pub fn join(&mut self, fields: &[Field], is_whole: bool, load: Code) -> Option<String> {
+        let (first, last) = (fields.first()?, fields.last()?);
+        let ty = &first.ty;
+        let (from, to) = (first.place.as_ref()?, last.place.as_ref()?);
+        let is_whole = !from.is_module || is_whole && from.number == 0;
+        let wanted = if self.plain || is_whole {
+            plural(&name::snake(if self.plain { kind(ty) } else { from.word() }))
+        } else {
+            // Numbers are those of the file, since the indices of elements are not.
+            let word = name::snake(from.word());
+            let between = if word.ends_with(|end: char| end.is_ascii_digit()) { "_" } else { "" };
+            format!("{word}{between}{}_to_{}", from.number, to.number)
+        };
+        let name = self.taken.name(&wanted);
+        let length = Literal::usize_unsuffixed(fields.len());
+        let parameters = fields.iter().enumerate().flat_map(|(at, field)| {
+            let parameters = field.parameters.iter();
+            parameters.map(move |(path, id)| (format!("{at}.{path}"), *id))
+        });
+        let joined = Field {
+            name: name.clone(),
+            ty: code!([#ty; #length]),
+            load,
+            parameters: parameters.collect(),
+            has_tensor: fields.iter().any(|field| field.has_tensor),
+            place: None,
+        };
+        self.fields.retain(|field| !fields.iter().any(|joined| joined.name == field.name));
+        self.fields.push(joined);
+        Some(name)
     }
 
     /// Adds a traced node. Returns the field of the traced nodes and the index of the new one.
@@ -256,6 +306,13 @@ impl Layer {
         };
         Code::field(&name)
     }
+}
+
+/// Returns the name of a list of modules with this name: `layers` for `layer`, `h` for `h`.
+fn plural(name: &str) -> String {
+    let is_plural =
+        name.ends_with(|end: char| end == 's' || end.is_ascii_digit()) || name.chars().count() < 2;
+    if is_plural { name.to_owned() } else { format!("{name}s") }
 }
 
 /// Calls `see` with each field. Fields in the arguments of a method come before the receiver.

@@ -56,10 +56,11 @@ fn written(
     let taken = [item_name, takes.to_string(), returns.to_string()];
     let taken = taken.iter().chain(&of_state).map(String::as_str).chain(imports::names());
     taken.for_each(|name| cx.structs.reserve(name));
-    let mut nodes = tree::group(&body.nodes);
+    let mut nodes = tree::group(&body.nodes, &model.graph.values);
     shared_weights::assign(&mut nodes, &model.graph, &mut root, alike, &mut cx);
     let mut source = Source { layer: &mut root, cx: &mut cx, loading: false };
     let statements = split::split(nodes, &body.inputs, &body.outputs, &mut source, diagnostics);
+    let statements = split::join(statements, &body.outputs, &mut root, &mut cx);
     let described = Described { item, input: &takes, output: &returns, inputs: &inputs, outputs: &outputs };
     let divided = (!options.trace).then_some(&model.graph);
     let Forward { body: forward, async_body, is_async, result } =
@@ -86,6 +87,7 @@ fn written(
     };
     root.finish_steps();
     let load = root.load(anchored, &cx.hints);
+    cx.structs.retain_called(&load);
     if alike && parameters::are_loaded_again(&load, &cx) {
         return None;
     }

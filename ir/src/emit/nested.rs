@@ -46,7 +46,7 @@ impl Emit<'_, '_> {
     pub fn inside(&mut self, name: &str, wanted: &[(Placement, Type)]) -> Result<Inside, Problem> {
         let node = self.node;
         let block = block(node, name)?;
-        let mut items = tree::group(&block.nodes);
+        let mut items = tree::group(&block.nodes, self.source.cx.values);
         if tree::is_long(&block.nodes) {
             let mut path = node.origin.clone();
             path.push(name.to_owned());

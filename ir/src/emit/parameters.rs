@@ -73,5 +73,9 @@ pub fn are_loaded_again(root: &Code, cx: &Context<'_>) -> bool {
         _ => false,
     };
     let mut loads = std::iter::once(root).chain(cx.structs.loads());
-    !names.is_empty() && loads.any(|load| load.any(&mut is_again))
+    // The expression that loads an array contains the first of its weights.
+    let rows = cx.structs.rows().iter().flat_map(|row| row.iter().skip(1));
+    !names.is_empty()
+        && (loads.any(|load| load.any(&mut is_again))
+            || rows.cloned().any(|name| is_again(&CodeNode::Weight(name))))
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::rust::{Code, CodeNode, Variable, code};
 
 /// Removes `let x = y;`, and if `x` has no other use, rewrites `let x = f(y); z = x;` to `z = f(y);`, and
-/// `let x = f(y); rows.push(x);` to `rows.push(f(y));`.
+/// `let x = f(y); rows.push(x);` to `rows.push(f(y));`, and `let x = f(y); let mut z = x;` to `let mut z = f(y);`.
 pub fn shorten(code: &Code) -> Code {
     let code = without_copies(code);
     inside(&code, &code.counts())
@@ -87,6 +87,10 @@ fn detour<'p>(
             target.as_value()?;
             (used.as_value()? == bound).then(|| (code!(#target = #value;), rest))
         }
+        [CodeNode::Let(pattern, used), rest @ ..] => {
+            let is_mutable = matches!(pattern.parts(), [CodeNode::Word("mut"), CodeNode::Value(..)]);
+            (is_mutable && used.as_value()? == bound).then(|| (code!(let #pattern = #value;), rest))
+        }
         [rows @ CodeNode::Value(..), CodeNode::Method("push", item), rest @ ..] => {
             let rows = Code::from(rows.clone());
             (item.as_value()? == bound).then(|| (code!(#rows.push(#value)), rest))
@@ -138,6 +142,17 @@ mod tests {
             code! {
                 #Z = f(#X);
                 #ROWS.push(g(#Z));
+            },
+        );
+        check(
+            code! {
+                let #Y = f(#X);
+                let mut #Z = #Y;
+                for _ in 0..n { #Z = g(#Z); }
+            },
+            code! {
+                let mut #Z = f(#X);
+                for _ in 0..n { #Z = g(#Z); }
             },
         );
         let code = code!(let #Y = h(#Z); #Z = #Y; k(#Y));

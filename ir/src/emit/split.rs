@@ -1,10 +1,12 @@
 //! Structs and functions for modules of the graph.
 
+mod arrays;
 mod function;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::body::{self, Statement};
+use super::place::Place;
 use super::signature::Port;
 use super::tree::{Group, Item};
 use super::variables::Hint;
@@ -15,12 +17,14 @@ use crate::dtype::DType;
 use crate::graph::ValueId;
 use crate::rust::{Code, Variable, code};
 use crate::types::{Known, Type};
+pub use arrays::join;
 use function::{forward, parameters, tuple};
 
 /// A part before it becomes a struct.
 #[derive(Debug)]
 struct Draft {
     field: String,
+    place: Option<Place>,
     type_name: String,
     lines: Vec<Line>,
     layer: Layer,
@@ -108,12 +112,14 @@ fn draft(
             Item::Group(group) => {
                 let (mut inputs, outputs) = interface(&group, uses, results, cx);
                 let mut inner = if group.numbered { Layer::plain() } else { Layer::within(&group.path) };
-                let (field, type_name) = (group.field(), group.type_name(&cx.module));
+                let (field, place) = (group.field(), group.place());
+                let type_name = group.type_name(&cx.module);
                 inner.owned = group.owned;
                 let made = draft(group.items, &mut inner, uses, results, cx, diagnostics);
                 inputs.extend(tied(&made, &inner, cx));
                 lines.push(Line::CodeNode(Box::new(Draft {
                     field,
+                    place,
                     type_name,
                     lines: made,
                     layer: inner,
@@ -250,6 +256,7 @@ fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
         .into_iter()
         .map(|line| statement(line, &mut part.layer, cx))
         .collect();
+    let lines = join(lines, &part.outputs, &mut part.layer, cx);
     let mut results: Vec<Code> = part
         .outputs
         .iter()
@@ -283,6 +290,9 @@ fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
     let has_tensor = part.layer.device_field().is_some();
     let (ty, load) = cx.structs.instance(&part.field, &part.type_name, &part.layer, &alike, shown, &cx.hints);
     let field = layer.field(&part.field, ty, load, part.layer.parameters());
+    if let Some(place) = part.place {
+        layer.set_place(&field, place);
+    }
     if has_tensor {
         layer.mark_device_field(&field);
     }
@@ -291,6 +301,7 @@ fn statement(line: Line, layer: &mut Layer, cx: &mut Context<'_>) -> Statement {
         outputs: part.outputs.iter().map(|&id| Some(id)).collect(),
         sizes: part.returned,
         code: code!(#field.forward(#(#arguments),*)),
+        looped: Code::default(),
         trace: Code::default(),
         hint: Hint {
             name: super::snake(&part.field),

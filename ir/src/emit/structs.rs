@@ -1,7 +1,12 @@
 //! Structs for modules of the graph.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+mod alike;
+mod arrays;
 
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
+
+use proc_macro2::Literal;
 use quote::format_ident;
 
 use super::name::Unique;
@@ -18,7 +23,13 @@ pub struct Structs {
     reading: BTreeSet<String>,
     /// Indices of the structs by declaration and function.
     by_body: HashMap<(Code, Code), usize>,
+    by_name: HashMap<String, usize>,
     all: Vec<Structure>,
+    /// Expressions that load arrays, by those that load the elements.
+    arrays: HashMap<Vec<Code>, Code>,
+    /// Names of the weights of each array, layer by layer. They are consecutive in the table of weights.
+    rows: Vec<Vec<Rc<str>>>,
+    in_rows: HashSet<Rc<str>>,
 }
 
 /// Functions that run a struct.
@@ -34,19 +45,22 @@ struct Structure {
     name: proc_macro2::Ident,
     declaration: Code,
     functions: Functions,
+    /// Modules that the struct represents.
+    modules: Vec<String>,
     /// Functions that load the struct.
     loads: Vec<Load>,
-    /// Indices of the loading functions by body.
+    /// Indices of the loading functions by body, and by name.
     by_load: HashMap<Code, usize>,
+    by_load_name: HashMap<String, usize>,
     load_names: Unique,
 }
 
 #[derive(Debug)]
 struct Load {
-    /// Modules that it loads.
-    modules: Vec<String>,
     name: proc_macro2::Ident,
     weights: Code,
+    /// Names of weights, and other texts, that differ between the layers of an array.
+    texts: Vec<Rc<str>>,
     body: Code,
 }
 
@@ -80,12 +94,15 @@ impl Structs {
                     name: format_ident!("{name}"),
                     declaration,
                     functions,
+                    modules: Vec::new(),
                     loads: Vec::new(),
                     by_load: HashMap::new(),
+                    by_load_name: HashMap::new(),
                     load_names: Unique::default(),
                 });
                 let at = self.all.len().saturating_sub(1);
                 self.by_body.insert(key, at);
+                self.by_name.insert(name, at);
                 at
             }
         };
@@ -94,19 +111,24 @@ impl Structs {
         };
         let name = structure.name.clone();
         let body = layer.load(Code::default(), hints);
-        let module = layer.module().unwrap_or_else(|| field.to_owned());
+        structure.modules.push(layer.module().unwrap_or_else(|| field.to_owned()));
         let next = structure.loads.len();
         let at = structure.by_load.entry(body.clone()).or_insert(next);
         if let Some(load) = structure.loads.get_mut(*at).filter(|_| !layer.fields.is_empty()) {
-            load.modules.push(module);
             let load = &load.name;
             return (code!(#name), code!(#name::#load(weights)));
         }
         let load = structure.load_names.name(&format!("load_{}", snake(field)));
+        structure.by_load_name.insert(load.clone(), next);
         let load = format_ident!("{load}");
         let weights = if layer.fields.is_empty() { code!(_weights) } else { code!(weights) };
-        structure.loads.push(Load { modules: vec![module], name: load.clone(), weights, body });
+        structure.loads.push(Load { name: load.clone(), weights, texts: Vec::new(), body });
         (code!(#name), code!(#name::#load(weights)))
+    }
+
+    /// Returns the names of the weights of each array, which must be consecutive in the table of weights.
+    pub fn rows(&self) -> &[Vec<Rc<str>>] {
+        &self.rows
     }
 
     /// Returns `true` if a struct reads values from the device.
@@ -114,10 +136,35 @@ impl Structs {
         self.reading.contains(name)
     }
 
+    /// Removes the loading functions that neither the constructor of the model nor another loading function calls.
+    pub fn retain_called(&mut self, root: &Code) {
+        let mut called: HashSet<(Rc<str>, Rc<str>)> = HashSet::new();
+        let mut open = vec![root.clone()];
+        while let Some(code) = open.pop() {
+            each_call(&code, &mut |ty, load| {
+                if called.insert((ty.clone(), load.clone())) {
+                    open.extend(self.load(ty, load).map(|load| load.body.clone()));
+                }
+            });
+        }
+        for structure in &mut self.all {
+            let name: Rc<str> = structure.name.to_string().into();
+            let is_called = |load: &Load| called.contains(&(name.clone(), load.name.to_string().into()));
+            structure.loads.retain(is_called);
+            structure.by_load_name.clear();
+        }
+    }
+
+    fn load(&self, ty: &str, load: &str) -> Option<&Load> {
+        let structure = self.all.get(*self.by_name.get(ty)?)?;
+        structure.loads.get(*structure.by_load_name.get(load)?)
+    }
+
     /// Returns the bodies of the functions that load the structs.
     pub fn loads(&self) -> impl Iterator<Item = &Code> {
         let loads = self.all.iter().flat_map(|structure| &structure.loads);
-        loads.map(|load| &load.body)
+        // The function of an array runs several times.
+        loads.flat_map(|load| std::iter::repeat_n(&load.body, if load.texts.is_empty() { 1 } else { 2 }))
     }
 
     /// Returns the structs as items.
@@ -137,6 +184,18 @@ impl Structs {
         let all = self.all.iter();
         let once = all.filter(|structure| structure.loads.len() == 1);
         once.map(|structure| structure.name.to_string()).collect()
+    }
+}
+
+/// Calls `see` with each `Mlp::load_mlp`, the struct and the function.
+fn each_call(code: &Code, see: &mut impl FnMut(&Rc<str>, &Rc<str>)) {
+    for window in code.parts().windows(3) {
+        if let [CodeNode::Name(ty), CodeNode::Sign("::"), CodeNode::Name(load)] = window {
+            see(ty, load);
+        }
+    }
+    for part in code.parts() {
+        part.inside().into_iter().flatten().for_each(|inside| each_call(inside, see));
     }
 }
 
@@ -161,8 +220,7 @@ impl Structure {
     fn item(self, short: &BTreeSet<String>) -> Code {
         let (name, declaration) = (self.name, self.declaration);
         let Functions { forward, async_body } = self.functions;
-        let modules = self.loads.iter().flat_map(|load| &load.modules);
-        let modules: Vec<String> = modules.map(|module| format!("`{}`", shown(module))).collect();
+        let modules: Vec<String> = self.modules.iter().map(|module| format!("`{}`", shown(module))).collect();
         let doc = match modules.as_slice() {
             [first, second, rest @ ..] if rest.len() > 4 => {
                 format!(" Modules {first}, {second} and {} more of the model.", rest.len())
@@ -172,11 +230,19 @@ impl Structure {
         };
         let is_short = short.contains(&name.to_string());
         let loads = self.loads.into_iter().map(|load| {
-            let Load { name, weights, body, .. } = load;
+            let Load { name, weights, texts, body, .. } = load;
             let body = shortened(&body, short);
             let name = if is_short { format_ident!("load") } else { name };
+            let (parameter, binding) = if texts.is_empty() {
+                (Code::default(), Code::default())
+            } else {
+                let names: Vec<CodeNode> = texts.iter().map(|text| CodeNode::Name(text.clone())).collect();
+                let count = Literal::usize_unsuffixed(texts.len());
+                (code!(, names: [&'static str; #count]), code!(let [#(#names),*] = names;))
+            };
             code! {
-                fn #name(#weights: &Weights<'_>) -> Self {
+                fn #name(#weights: &Weights<'_> #parameter) -> Self {
+                    #binding
                     #body
                 }
             }

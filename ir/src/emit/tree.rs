@@ -1,8 +1,15 @@
 //! Nodes grouped by the modules that contain them.
 
+mod needs;
+mod repeats;
+mod runs;
+
 use std::collections::BTreeSet;
 
-use crate::graph::{Node, ValueId};
+use super::place::Place;
+pub use super::place::is_number;
+use crate::graph::{Node, ValueId, Values};
+use runs::{Run, lift, merged};
 
 /// A node, or a group that becomes a struct.
 #[derive(Debug)]
@@ -34,9 +41,9 @@ const MAX_FUNCTION_ITEMS: usize = 96;
 const PART: usize = 64;
 
 /// Returns the nodes as items of one function.
-pub fn group(nodes: &[Node]) -> Vec<Item<'_>> {
+pub fn group<'n>(nodes: &'n [Node], values: &Values) -> Vec<Item<'n>> {
     let nodes: Vec<&Node> = nodes.iter().collect();
-    shorten(items(&nodes, 0), &mut 0)
+    shorten(items(&nodes, 0, values), values, &mut 0)
 }
 
 /// Returns `true` if a block of these nodes becomes a function.
@@ -49,27 +56,30 @@ pub fn is_long(nodes: &[Node]) -> bool {
 }
 
 /// Groups nodes by the component of their path at `depth` if the list is too long for one function.
-fn items<'n>(nodes: &[&'n Node], depth: usize) -> Vec<Item<'n>> {
+fn items<'n>(nodes: &[&'n Node], depth: usize, values: &Values) -> Vec<Item<'n>> {
     if nodes.len() <= READABLE {
         return nodes.iter().map(|node| Item::Node(node)).collect();
     }
     let part = |node: &'n Node| node.origin.get(depth);
+    // If all nodes are in one module, the modules inside it differ.
+    if let Some(Some(first)) = nodes.first().map(|node| part(node))
+        && nodes.iter().all(|node| part(node) == Some(first))
+    {
+        return self::items(nodes, depth + 1, values);
+    }
+    let runs = nodes.chunk_by(|a, b| part(a) == part(b));
+    let runs =
+        runs.map(|nodes| Run { part: nodes.first().and_then(|node| part(node)), nodes: nodes.to_vec() });
     let mut items = Vec::new();
-    let mut rest = nodes;
-    while let Some((first, _)) = rest.split_first() {
-        let length = rest.iter().take_while(|node| part(node) == part(first)).count();
-        let (run, after) = rest.split_at(length);
-        rest = after;
-        match part(first) {
-            // All nodes are in one module: the modules inside it differ.
-            Some(_) if length == nodes.len() => return self::items(nodes, depth + 1),
-            Some(_) if length >= FEWEST => items.push(Item::Group(Group {
+    for Run { part, nodes } in lift(merged(runs.collect(), values), values) {
+        match (part, nodes.first()) {
+            (Some(_), Some(first)) if nodes.len() >= FEWEST => items.push(Item::Group(Group {
                 path: first.origin.iter().take(depth + 1).cloned().collect(),
                 numbered: false,
-                items: self::items(run, depth + 1),
+                items: self::items(&nodes, depth + 1, values),
                 owned: BTreeSet::new(),
             })),
-            _ => items.extend(run.iter().map(|node| Item::Node(node))),
+            _ => items.extend(nodes.iter().map(|node| Item::Node(node))),
         }
     }
     items
@@ -90,9 +100,10 @@ pub fn common(nodes: &[Node]) -> Vec<String> {
 }
 
 /// Splits lists that are still too long into numbered groups.
-fn shorten<'n>(items: Vec<Item<'n>>, blocks: &mut usize) -> Vec<Item<'n>> {
+fn shorten<'n>(items: Vec<Item<'n>>, values: &Values, blocks: &mut usize) -> Vec<Item<'n>> {
+    let items = repeats::fold(items, values, blocks);
     let items = items.into_iter().map(|item| match item {
-        Item::Group(group) => Item::Group(Group { items: shorten(group.items, blocks), ..group }),
+        Item::Group(group) => Item::Group(Group { items: shorten(group.items, values, blocks), ..group }),
         node => node,
     });
     let mut items: Vec<Item<'n>> = items.collect();
@@ -132,6 +143,13 @@ impl Group<'_> {
         }
     }
 
+    /// Returns the list of modules that contains the group, and its index: `encoder.layer` and 3 for `encoder.layer.3`.
+    pub fn place(&self) -> Option<Place> {
+        let (last, list) = self.path.split_last()?;
+        let number: usize = last.parse().ok().filter(|_| is_number(last))?;
+        Some(Place { list: list.to_vec(), number, is_module: !self.numbered })
+    }
+
     /// Returns a name for the group's type, without the module that contains all nodes: `encoder_layer` for
     /// `encoder.layer.0`, and `features_part` for a numbered module without a name, such as `features.1`.
     pub fn type_name(&self, common: &[String]) -> String {
@@ -161,9 +179,4 @@ impl Item<'_> {
             Item::Group(group) => group.nodes(),
         }
     }
-}
-
-/// Returns `true` if a module has a number instead of a name.
-pub fn is_number(part: &str) -> bool {
-    !part.is_empty() && part.chars().all(|digit| digit.is_ascii_digit())
 }

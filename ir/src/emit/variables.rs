@@ -84,6 +84,11 @@ impl<'h> Namer<'h> {
         if code.uses_weights() {
             namer.taken.fix("weights");
         }
+        code.each_part(&mut |part| {
+            if let Some((name, _)) = part.element() {
+                namer.taken.fix(name);
+            }
+        });
         for (variable, wanted) in parameters {
             let name = namer.taken.unused(wanted);
             namer.taken.name(Named::Value(*variable), name, None);

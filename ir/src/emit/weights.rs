@@ -1,5 +1,6 @@
 //! Table of the weights in the model's files.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use proc_macro2::Literal;
@@ -20,7 +21,7 @@ const LARGEST_WATCHED: usize = 256 << 20;
 /// weights must not be. Constants that the code depends on are hashed separately, so that the error of a refused file
 /// names the constant that differs.
 pub fn table(cx: &mut Context<'_>, files: &Files) -> Code {
-    let used: Vec<ValueId> = cx.weights.keys().copied().collect();
+    let used = used(cx);
     let values = cx.values;
     let table = Fingerprint::new(values, files, &used, |id| cx.weight_name(id));
     let fixed = table.fixed.iter().map(|(at, hash)| {
@@ -71,6 +72,17 @@ pub fn table(cx: &mut Context<'_>, files: &Files) -> Code {
             fixed: &[#(#fixed),*],
         };
     }
+}
+
+/// Returns the weights that the code uses. Those of an array are consecutive.
+fn used(cx: &Context<'_>) -> Vec<ValueId> {
+    let ids = cx.weights.iter().map(|(id, name)| (name.as_str(), *id));
+    let ids: BTreeMap<&str, ValueId> = ids.collect();
+    let in_rows = cx.structs.rows().iter().flatten().filter_map(|name| ids.get(&**name)).copied();
+    let in_rows: Vec<ValueId> = in_rows.collect();
+    let seen: BTreeSet<ValueId> = in_rows.iter().copied().collect();
+    let others = cx.weights.keys().copied().filter(|id| !seen.contains(id));
+    in_rows.iter().copied().chain(others).collect()
 }
 
 /// Returns an unused function that makes rustc watch the model's file, for weights that are not in the binary. A file

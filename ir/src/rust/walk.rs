@@ -1,6 +1,7 @@
 //! Searches and changes of code trees.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use super::{Bracket, Code, CodeNode, Head, Size, Variable};
 
@@ -188,6 +189,22 @@ impl CodeNode {
         }
     }
 
+    /// Returns the variable and the field of `for variable in &self.field`.
+    pub fn element(&self) -> Option<(&Rc<str>, &Rc<str>)> {
+        let CodeNode::Loop(made) = self else {
+            return None;
+        };
+        let Head::For(pattern, range) = &made.head else {
+            return None;
+        };
+        match (pattern.single(), range.parts()) {
+            (Some(CodeNode::Name(variable)), [CodeNode::Sign("&"), CodeNode::Field(field)]) => {
+                Some((variable, field))
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the part with changed code inside.
     pub fn with_inside(&self, change: &mut impl FnMut(&Code) -> Code) -> CodeNode {
         match self {
@@ -203,7 +220,7 @@ impl CodeNode {
                     Head::Endless => Head::Endless,
                 };
                 let body = change(&made.body);
-                CodeNode::Loop(std::rc::Rc::new(super::Loop { head, body }))
+                CodeNode::Loop(Rc::new(super::Loop { head, body }))
             }
             other => other.clone(),
         }

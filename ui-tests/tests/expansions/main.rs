@@ -8,6 +8,7 @@ mod deterministic;
 mod faults;
 mod half_precision;
 mod hostile;
+mod layers;
 mod long_form;
 mod metadata;
 mod module;

@@ -133,7 +133,7 @@ fn block(block: &Block, values: &Values, outputs: &[String]) -> Scene {
     last.extend(block.outputs.iter().map(|&id| (id, block.nodes.len())));
     let span = Span { block, values, last };
     let mut pieces: Vec<Piece> = block.inputs.iter().map(|&id| pill(id, values, None)).collect();
-    let items = tree::group(&block.nodes);
+    let items = tree::group(&block.nodes, values);
     pieces.extend(span.pieces(&items, &[], &mut 0));
     let names = outputs.iter().map(Some).chain(std::iter::repeat(None));
     for (&id, name) in block.outputs.iter().zip(names) {

@@ -24,7 +24,7 @@ pub fn parameters(
     result: &Code,
     cx: &Context<'_>,
 ) -> Vec<(ValueId, String)> {
-    let code: Code = lines.iter().map(|line| line.code.clone()).collect();
+    let code: Code = lines.iter().map(Statement::whole).collect();
     let residuals = residuals(&code!(#code #result));
     let mut short = SHORT.iter().map(|short| (*short).to_owned());
     let mut words = BTreeSet::new();
