@@ -6,7 +6,7 @@
 /// it. Without training, some may be missing because simplification merged them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Path in the module, as in records: `encoder.layer0.query.weight`.
+    /// Path in the module, as in records: `encoder.layers.0.query.weight`.
     pub path: &'static str,
     /// Name in the file.
     pub name: &'static str,
