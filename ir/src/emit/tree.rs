@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use super::place::Place;
 pub use super::place::is_number;
 use crate::graph::{Node, ValueId, Values};
+use repeats::Blocks;
 use runs::{Run, lift, merged};
 
 /// A node, or a group that becomes a struct.
@@ -43,7 +44,7 @@ const PART: usize = 64;
 /// Returns the nodes as items of one function.
 pub fn group<'n>(nodes: &'n [Node], values: &Values) -> Vec<Item<'n>> {
     let nodes: Vec<&Node> = nodes.iter().collect();
-    shorten(items(&nodes, 0, values), values, &mut 0)
+    shorten(items(&nodes, 0, values), values, &mut Blocks::default())
 }
 
 /// Returns `true` if a block of these nodes becomes a function.
@@ -100,7 +101,7 @@ pub fn common(nodes: &[Node]) -> Vec<String> {
 }
 
 /// Splits lists that are still too long into numbered groups.
-fn shorten<'n>(items: Vec<Item<'n>>, values: &Values, blocks: &mut usize) -> Vec<Item<'n>> {
+fn shorten<'n>(items: Vec<Item<'n>>, values: &Values, blocks: &mut Blocks) -> Vec<Item<'n>> {
     let items = repeats::fold(items, values, blocks);
     let items = items.into_iter().map(|item| match item {
         Item::Group(group) => Item::Group(Group { items: shorten(group.items, values, blocks), ..group }),
@@ -117,9 +118,8 @@ fn shorten<'n>(items: Vec<Item<'n>>, values: &Values, blocks: &mut usize) -> Vec
             if part.is_empty() {
                 break;
             }
-            *blocks += 1;
             items.push(Item::Group(Group {
-                path: vec!["block".to_owned(), blocks.to_string()],
+                path: blocks.next(),
                 numbered: true,
                 items: part,
                 owned: BTreeSet::new(),

@@ -10,13 +10,15 @@ use crate::types::Type;
 
 /// Maximum number of nodes in a repeated sequence.
 const MAX_PERIOD: usize = 400;
-/// Maximum number of comparisons of nodes.
-const MAX_COMPARISONS: usize = 2_000_000;
+/// Maximum number of comparisons of nodes in a model.
+const MAX_COMPARISONS: usize = 4_000_000;
+/// Time in which a node is brought into comparable form, in comparisons.
+const COST: usize = 32;
 /// Maximum number of values that a sequence passes to later ones.
 const MAX_PASSED: usize = 3;
 
 /// Replaces repeated sequences of nodes that are in no group by groups with the numbers after `blocks`.
-pub fn fold<'n>(items: Vec<Item<'n>>, values: &Values, blocks: &mut usize) -> Vec<Item<'n>> {
+pub fn fold<'n>(items: Vec<Item<'n>>, values: &Values, blocks: &mut Blocks) -> Vec<Item<'n>> {
     let mut folded = Vec::new();
     let mut nodes = Vec::new();
     for item in items {
@@ -32,10 +34,40 @@ pub fn fold<'n>(items: Vec<Item<'n>>, values: &Values, blocks: &mut usize) -> Ve
     folded
 }
 
-fn sequence<'n>(nodes: Vec<&'n Node>, values: &Values, blocks: &mut usize) -> Vec<Item<'n>> {
+/// Numbers of groups, and a limit for the search for them.
+pub struct Blocks {
+    /// Number of the last group.
+    last: usize,
+    /// Number of comparisons that remain.
+    comparisons: usize,
+}
+
+impl Default for Blocks {
+    fn default() -> Self {
+        Blocks { last: 0, comparisons: MAX_COMPARISONS }
+    }
+}
+
+impl Blocks {
+    /// Returns the path of a new group.
+    pub fn next(&mut self) -> Vec<String> {
+        self.last += 1;
+        vec!["block".to_owned(), self.last.to_string()]
+    }
+
+    /// Returns `false` if fewer comparisons remain.
+    fn spend(&mut self, comparisons: usize) -> bool {
+        let left = self.comparisons.checked_sub(comparisons);
+        self.comparisons = left.unwrap_or(self.comparisons);
+        left.is_some()
+    }
+}
+
+fn sequence<'n>(nodes: Vec<&'n Node>, values: &Values, blocks: &mut Blocks) -> Vec<Item<'n>> {
     let plain = |nodes: &[&'n Node]| nodes.iter().map(|node| Item::Node(node)).collect::<Vec<_>>();
-    let found =
-        (nodes.len() > READABLE).then(|| Sequence::new(&nodes, values)).and_then(|found| found.repeats());
+    let is_searched = nodes.len() > READABLE && blocks.spend(nodes.len().saturating_mul(COST));
+    let found = is_searched.then(|| Sequence::new(&nodes, values));
+    let found = found.and_then(|found| found.repeats(blocks));
     let Some(Repeats { start, period, count }) = found else {
         return plain(&nodes);
     };
@@ -44,9 +76,8 @@ fn sequence<'n>(nodes: Vec<&'n Node>, values: &Values, blocks: &mut usize) -> Ve
     let (inside, after) = rest.split_at(length.min(rest.len()));
     let mut items = sequence(before.to_vec(), values, blocks);
     for block in inside.chunks(period) {
-        *blocks += 1;
         items.push(Item::Group(Group {
-            path: vec!["block".to_owned(), blocks.to_string()],
+            path: blocks.next(),
             numbered: true,
             items: plain(block),
             owned: BTreeSet::new(),
@@ -128,9 +159,12 @@ impl Sequence {
     }
 
     /// Returns the equal sequences that contain most nodes.
-    fn repeats(&self) -> Option<Repeats> {
+    fn repeats(&self, blocks: &mut Blocks) -> Option<Repeats> {
         let count = self.keys.len();
-        let longest = (MAX_COMPARISONS / count.max(1)).min(MAX_PERIOD).min(count / 2);
+        // The cuts are chosen in as many comparisons.
+        let affordable = blocks.comparisons / count.saturating_mul(2).max(1);
+        let longest = affordable.min(MAX_PERIOD).min(count / 2);
+        blocks.spend(longest.saturating_mul(count).saturating_mul(2));
         let mut best: Option<(usize, usize, usize, usize)> = None;
         for period in 1..=longest {
             for (start, length) in self.runs(period) {
@@ -187,18 +221,34 @@ impl Sequence {
         let first = (start.saturating_sub(period)..start).rev().take_while(is_alike).last().unwrap_or(start);
         let choices = (first..first + period).filter_map(|start| {
             let count = end.saturating_sub(start) / period;
-            let cuts = (1..count).map(|at| self.passed(start, start + at * period));
-            let passed = cuts.max()?;
+            let passed = self.passed(start, period, count)?;
             Some((passed, usize::MAX - count, usize::MAX - start, Repeats { start, period, count }))
         });
         let best = choices.min_by_key(|(passed, count, start, _)| (*passed, *count, *start));
         best.filter(|(passed, ..)| *passed <= MAX_PASSED).map(|(.., repeats)| repeats)
     }
 
-    /// Returns the number of values that nodes from `start` on compute and nodes from `cut` on read.
-    fn passed(&self, start: usize, cut: usize) -> usize {
-        let last = self.last.get(start..cut).unwrap_or_default();
-        last.iter().flat_map(BTreeMap::values).filter(|last| **last >= cut).count()
+    /// Returns the largest number of values that sequences pass to later ones.
+    fn passed(&self, start: usize, period: usize, count: usize) -> Option<usize> {
+        // Changes of the number from cut to cut.
+        let (mut more, mut fewer) = (vec![0usize; count + 1], vec![0usize; count + 1]);
+        let last = self.last.get(start..start + period * count)?;
+        for (maker, last) in
+            last.iter().enumerate().flat_map(|(at, last)| last.values().map(move |last| (at, last)))
+        {
+            let (first, last) = (maker / period + 1, last.saturating_sub(start) / period);
+            if first <= last && first < count {
+                *more.get_mut(first)? += 1;
+                *fewer.get_mut(last.min(count - 1) + 1)? += 1;
+            }
+        }
+        let mut passed = 0usize;
+        let cuts = more.iter().zip(&fewer).take(count).skip(1);
+        let cuts = cuts.map(|(more, fewer)| {
+            passed = (passed + more).saturating_sub(*fewer);
+            passed
+        });
+        cuts.max()
     }
 }
 

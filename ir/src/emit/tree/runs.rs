@@ -19,38 +19,54 @@ const MAX_BETWEEN: usize = 64;
 /// example, between the first nodes of a layer and the others.
 pub fn merged<'n>(runs: Vec<Run<'n>>, values: &Values) -> Vec<Run<'n>> {
     let mut makers = Makers::new(runs.iter().flat_map(|run| run.nodes.iter().copied()), values);
-    let mut merged: Vec<Run<'n>> = Vec::new();
-    // Positions do not identify runs, because earlier runs move.
-    let mut ids: Vec<usize> = Vec::new();
-    for (fresh, mut run) in runs.into_iter().enumerate() {
-        let earlier = earlier(&run, &merged).filter(|&at| {
-            let later = merged.get(at.saturating_add(1)..).unwrap_or_default();
-            let mut later = later.iter().flat_map(|run| &run.nodes);
-            let id = ids.get(at);
-            later.all(|node| node.operator.is_pure() && id.is_some_and(|id| !makers.of(node).contains(id)))
-        });
-        let id = earlier.map_or(fresh, |at| ids.remove(at));
-        run.nodes.iter().for_each(|node| makers.add(node, id));
-        if let Some(at) = earlier {
-            let mut joined = merged.remove(at);
-            joined.nodes.append(&mut run.nodes);
-            run = joined;
+    let mut merged: Vec<Joined<'n>> = Vec::new();
+    for (id, run) in runs.into_iter().enumerate() {
+        let mut run = Joined {
+            id,
+            needs: run.nodes.iter().flat_map(|node| makers.of(node)).collect(),
+            is_pure: run.nodes.iter().all(|node| node.operator.is_pure()),
+            run,
+        };
+        let earlier = earlier(&run.run, &merged).map(|at| merged.remove(at));
+        let id = earlier.as_ref().map_or(id, |earlier| earlier.id);
+        run.run.nodes.iter().for_each(|node| makers.add(node, id));
+        if let Some(earlier) = earlier {
+            run = earlier.with(run);
         }
         merged.push(run);
-        ids.push(id);
     }
-    merged
+    merged.into_iter().map(|joined| joined.run).collect()
 }
 
-/// Returns the index of the last run of the same module, if there are few nodes after it.
-fn earlier(run: &Run<'_>, merged: &[Run<'_>]) -> Option<usize> {
+/// Runs of one module, joined.
+struct Joined<'n> {
+    /// Number of the first of the runs.
+    id: usize,
+    run: Run<'n>,
+    /// Numbers of the runs on which the nodes depend.
+    needs: BTreeSet<usize>,
+    is_pure: bool,
+}
+
+impl<'n> Joined<'n> {
+    fn with(mut self, mut later: Joined<'n>) -> Self {
+        self.run.nodes.append(&mut later.run.nodes);
+        self.needs.append(&mut later.needs);
+        self.is_pure &= later.is_pure;
+        self
+    }
+}
+
+/// Returns the index of the last run of the same module, if there are few nodes after it, which do not depend on it.
+fn earlier(run: &Run<'_>, merged: &[Joined<'_>]) -> Option<usize> {
     run.part?;
     let mut between = 0usize;
     for (at, other) in merged.iter().enumerate().rev() {
-        if other.part == run.part {
-            return Some(at);
+        if other.run.part == run.part {
+            let mut later = merged.iter().skip(at.saturating_add(1));
+            return later.all(|later| later.is_pure && !later.needs.contains(&other.id)).then_some(at);
         }
-        between = between.saturating_add(other.nodes.len());
+        between = between.saturating_add(other.run.nodes.len());
         if between > MAX_BETWEEN {
             return None;
         }
