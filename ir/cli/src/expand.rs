@@ -20,6 +20,8 @@ use crate::inspect::listed;
 use onnx_embed_harness::settings::{Choices, Storage};
 use onnx_embed_harness::style::{BAD, count};
 
+mod format;
+
 /// Maximum number of matches of a rule that are named.
 const NAMED: usize = 3;
 
@@ -137,8 +139,7 @@ fn write(code: Code, out: &mut impl io::Write) -> Result<()> {
     if code.len() > MAX_FORMATTED_TOKENS {
         code.write_lines(out)?;
     } else {
-        let file = syn::parse2(code.into_tokens()).context("the generated code is not valid Rust")?;
-        out.write_all(prettyplease::unparse(&file).as_bytes())?;
+        format::write(code.into_tokens(), out)?;
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ fn problems_stand_below_their_causes() {
         main (float[N, 2] x) => (float[N, 2] y) {
             ["/act/Twist"] t = acme.Twist (x)
             ["/act2/Twist"] u = acme.Twist (x)
-            m = com.microsoft.MoE (x)
+            m = com.microsoft.BeamSearch (x)
             q = Relux (x)
             y = Add (t, q)
         }"#;
@@ -29,7 +29,7 @@ fn problems_stand_below_their_causes() {
            - or export the layer as standard operators: with a symbolic function in PyTorch (torch.onnx.ops.symbolic), with a converter in skl2onnx
 
         2. the model uses an operator that only ONNX Runtime defines
-           operator `com.microsoft.MoE` is not supported at node `m`
+           operator `com.microsoft.BeamSearch` is not supported at node `m`
            help:
            - list the supported operators: cargo onnx-embed operators
            - use the original export, before optimization or quantization by ONNX Runtime, or optimize less: optimization_level=ORT_ENABLE_BASIC (in optimum: -O1)
