@@ -3,6 +3,7 @@
 mod append;
 mod concat;
 mod nearest;
+mod overwrite;
 mod strided;
 
 use burn::backend::{Flex, flex::FlexTensor};
@@ -17,6 +18,7 @@ use crate::backend::{Any, Outcome};
 pub use append::append;
 pub use concat::concat;
 use nearest::picked_planes;
+pub use overwrite::overwrite;
 pub use strided::dense;
 
 /// Returns the elements in row-major order. Declines if they are already.
@@ -48,6 +50,28 @@ macro_rules! by_words {
     };
 }
 pub(super) use by_words;
+
+/// Calls a function for the elements of a dtype, booleans as bytes. Returns `None` for other dtypes.
+macro_rules! by_elements {
+    ($dtype:expr, $function:ident($($argument:expr),*)) => {
+        match $dtype {
+            DType::F64 => $function::<f64>($($argument),*),
+            DType::F32 => $function::<f32>($($argument),*),
+            DType::F16 => $function::<f16>($($argument),*),
+            DType::BF16 => $function::<bf16>($($argument),*),
+            DType::I64 => $function::<i64>($($argument),*),
+            DType::I32 => $function::<i32>($($argument),*),
+            DType::I16 => $function::<i16>($($argument),*),
+            DType::I8 => $function::<i8>($($argument),*),
+            DType::U64 => $function::<u64>($($argument),*),
+            DType::U32 => $function::<u32>($($argument),*),
+            DType::U16 => $function::<u16>($($argument),*),
+            DType::U8 | DType::Bool(BoolStore::Native | BoolStore::U8) => $function::<u8>($($argument),*),
+            _ => None,
+        }
+    };
+}
+use by_elements;
 
 /// Returns the words of a tensor's memory, or `None` if it is not aligned.
 pub fn words<T: Word>(x: &FlexTensor) -> Option<&[T]> {

@@ -1,21 +1,24 @@
 //! ScatterElements, ScatterND and TensorScatter.
 
 use burn::tensor::{
-    DType, IndexingUpdateOp, Int, Slice, Tensor,
+    IndexingUpdateOp, Int, Slice, Tensor,
     kind::{Basic, Kind, Numeric, TensorKind},
 };
 
 use crate::shape::WithShape;
 use crate::{
     backend::{call, switches},
-    dtype::lowered,
     elementwise::wrapping::wrapping,
     ensure,
     index::gather::{along, corner, flat_indices},
     kind::AnyKind,
     shape::expand::to_shape,
-    spec::{arithmetic::Arithmetic, operand, shaped},
+    spec::arithmetic::Arithmetic,
 };
+
+mod cache;
+
+pub use cache::write_cache;
 
 /// ScatterElements: `x` with `updates` written at the indices along `axis`, or combined with the elements there.
 ///
@@ -98,46 +101,6 @@ pub fn scatter_nd<const D: usize, const I: usize, const U: usize, K: AnyKind>(
     K::from_number(x.with_shape(dims))
 }
 
-/// TensorScatter: a cache with `update` written along `axis`.
-///
-/// Each element of the batch, the first axis, has its own index at which writing starts, 0 by default. If
-/// `circular`, writing continues at index 0 after the end of the axis.
-pub fn write_cache<const D: usize, K: AnyKind>(
-    cache: Tensor<D, K>,
-    axis: usize,
-    update: Tensor<D, K>,
-    starts: Option<Tensor<1, Int>>,
-    circular: bool,
-) -> Tensor<D, K> {
-    let shape = update.dims();
-    let of_cache = cache.dims();
-    ensure!(
-        (0..D).all(|at| if at == axis { shape[at] <= of_cache[at] } else { shape[at] == of_cache[at] }),
-        "expected the update {shape:?} to have the shape of the cache {of_cache:?}, or to be shorter along \
-         axis {axis}"
-    );
-    if let Some(starts) = &starts {
-        shaped(operand("tensor of starts", &starts.dims()), &shape[..1], operand("update", &shape));
-    }
-    if shape.contains(&0) {
-        return cache;
-    }
-    let device = cache.device();
-    let dtype = starts.as_ref().map(Tensor::dtype);
-    let dtype = dtype.unwrap_or_else(|| lowered(&device, DType::I64));
-    let along = |at: usize, size: usize| core::array::from_fn(|axis| if axis == at { size } else { 1 });
-    let steps = Tensor::<1, Int>::arange(0..shape[axis] as i64, (&device, dtype));
-    let mut positions: Tensor<D, Int> = steps.with_shape(along(axis, shape[axis]));
-    if let Some(starts) = starts {
-        positions = positions.add(starts.with_shape(along(0, shape[0])));
-    }
-    if circular {
-        positions = positions.remainder_scalar(cache.dims()[axis] as i64);
-    }
-    let positions = to_shape(positions, shape);
-    scatter_elements(cache, axis, positions, update, IndexingUpdateOp::Assign)
-}
-
 /// Combines elements of `x` with updates at their indices along an axis. Sums and products of integers wrap.
 fn scattered<const D: usize, K: Numeric>(
     x: Tensor<D, K>,
@@ -192,7 +155,7 @@ fn of_kind<K: TensorKind>(reduction: IndexingUpdateOp) -> IndexingUpdateOp {
 
 #[cfg(test)]
 mod tests {
-    use burn::tensor::TensorData;
+    use burn::tensor::{DType, TensorData};
 
     use super::*;
     use crate::attempt::attempt;
@@ -297,22 +260,5 @@ mod tests {
         let updates = float::<2>(TensorData::new(Vec::<f32>::new(), [0, 2]));
         let indices = int::<2>(TensorData::new(Vec::<i64>::new(), [0, 1]));
         assert_eq!(scatter_nd(x(), indices, updates, Assign).dims(), [0, 2]);
-    }
-
-    #[test]
-    fn caches_are_written_from_individual_positions() {
-        let cache = || int::<3>([[[0i32, 0], [1, 1], [2, 2]], [[3, 3], [4, 4], [5, 5]]]);
-        let update = || int::<3>([[[10i32, 11], [12, 13]], [[14, 15], [16, 17]]]);
-        let starts = Some(int::<1>([1i64, 0]));
-        let expected = [[[0i32, 0], [10, 11], [12, 13]], [[14, 15], [16, 17], [5, 5]]];
-        same(write_cache(cache(), 1, update(), starts, false), expected);
-        let expected = [[[10i32, 11], [12, 13], [2, 2]], [[14, 15], [16, 17], [5, 5]]];
-        same(write_cache(cache(), 1, update(), None, false), expected);
-        let starts = Some(int::<1>([2i64, 4]));
-        let expected = [[[12i32, 13], [1, 1], [10, 11]], [[3, 3], [14, 15], [16, 17]]];
-        same(write_cache(cache(), 1, update(), starts, true), expected);
-        let bools = bool::<2>([[false, false, true]]);
-        let y = write_cache(bools, 1, bool([[true]]), Some(int([1i64])), false);
-        same(y, [[false, true, true]]);
     }
 }

@@ -52,7 +52,7 @@ pub const ROWS: &[Row] = &[
         vec![value(scatter::scatter_nd::<2, 2, 2, Float>(a.float(0), tuples, a.float(2), add))]
     })
     .when(|size| size('k') == 1),
-    row("index/scatter write_cache", "cache=bmn update=bun starts=b", "b2m5n3u2", |a| {
+    row("index/scatter/cache write_cache", "cache=bmn update=bun starts=b", "b2m5n3u2", |a| {
         let last = a.size(0, 1).saturating_sub(a.size(1, 1)) as i64;
         vec![value(scatter::write_cache::<3, Float>(
             a.float(0),

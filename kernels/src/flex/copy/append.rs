@@ -7,7 +7,7 @@ use burn::backend::{
 use burn::tensor::{BoolStore, DType, Element, bf16, f16};
 use bytemuck::Pod;
 
-use super::{concat, dense, dense_words};
+use super::{by_elements, concat, dense, dense_words};
 use crate::{memory_limit::memory_limit, sizes::extent};
 
 /// Number of elements along the axis for which a cache has room at least.
@@ -31,28 +31,7 @@ fn in_place(mut cache: FlexTensor, new: &FlexTensor, axis: usize) -> Result<Flex
         return Err(cache);
     };
     let dense = dense(new.clone());
-    macro_rules! by_type {
-        ($($dtype:pat => $element:ty),* $(,)?) => {
-            match cache.dtype() {
-                $($dtype => written::<$element>(&mut cache, &dense, &room),)*
-                _ => None,
-            }
-        };
-    }
-    let written = by_type!(
-        DType::F64 => f64,
-        DType::F32 => f32,
-        DType::F16 => f16,
-        DType::BF16 => bf16,
-        DType::I64 => i64,
-        DType::I32 => i32,
-        DType::I16 => i16,
-        DType::I8 => i8,
-        DType::U64 => u64,
-        DType::U32 => u32,
-        DType::U16 => u16,
-        DType::U8 | DType::Bool(BoolStore::Native | BoolStore::U8) => u8,
-    );
+    let written = by_elements!(cache.dtype(), written(&mut cache, &dense, &room));
     match written {
         Some(()) => Ok(room.with(cache, new.shape()[axis])),
         None => Err(cache),
