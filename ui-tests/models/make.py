@@ -145,6 +145,16 @@ def models_that_compile():
     save("perceptron_other_graph", model)
     save("other_weights", other_weights())
     save(
+        "written_cache",
+        """written_cache (float[1, 2, 1, 8] new, int64[1] seen, float[1, 2, 256, 8] past)
+            => (float[1, 2, 8] largest, float[1, 2, 256, 8] present) {
+            present = TensorScatter (past, new, seen)
+            axis = Constant <value_ints = [2]> ()
+            largest = ReduceMax <keepdims = 0> (present, axis)
+        }""",
+        opset=24,
+    )
+    save(
         "pair",
         """
         pair (float[batch, 3] a, float[batch, 3] b) => (float[batch, 3] total, float[batch, 3] difference) {
@@ -302,6 +312,8 @@ BETWEEN_SCALES = """
         convolved = QuantizeLinear (cc, half, k)
     }
     """
+
+
 def encodings():
     """One constant in each field that can hold numbers."""
     def held(name, kind, values):

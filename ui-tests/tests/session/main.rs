@@ -124,6 +124,34 @@ fn steps_do_not_copy_the_state() {
     assert_eq!(more, 3, "steps that copy the caches, of {bytes:?}");
 }
 
+mod written {
+    onnx_embed::onnx_model! {
+        #[onnx(state(past = present))]
+        pub struct Model = "models/written_cache.onnx";
+    }
+}
+
+#[test]
+fn steps_write_into_a_cache_of_fixed_size() {
+    let device = Device::flex();
+    let model = written::Model::new(&device);
+    let mut state = model.state();
+    with_threads(1, || {
+        for seen in 0..64i64 {
+            let step = written::ModelStep {
+                new: Tensor::full([1, 2, 1, 8], seen as f32 + 1.0, &device),
+                seen: Tensor::from_ints([seen], &device),
+            };
+            let before = counting::bytes();
+            let largest = model.step(&mut state, step);
+            let bytes = counting::bytes() - before;
+            assert_eq!(largest.max().into_scalar::<f32>(), seen as f32 + 1.0);
+            // A copy of the cache takes 16,384 bytes.
+            assert!(bytes < 8192, "step {seen} allocates {bytes} bytes");
+        }
+    });
+}
+
 #[test]
 fn inputs_and_outputs_are_copied() -> Result<(), Error> {
     let model = iris::Model::new(&Device::flex());
