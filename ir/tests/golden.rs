@@ -88,6 +88,27 @@ fn a_long_graph_in_blocks() {
 }
 
 #[test]
+fn an_embedding_with_the_weight_of_the_last_product() {
+    let codes = vec!["7"; 1024 * 32].join(", ");
+    let scales = vec!["1"; 1024].join(", ");
+    let text = format!(
+        "<ir_version: 10, opset_import: [\"\": 21, \"com.microsoft\": 1]>
+        tied (int64[n] ids) => (float[n, 1024] scores)
+        <uint8[1024, 1, 32] \"head.codes\" = {{{codes}}}, float[1024, 1] \"head.scales\" = {{{scales}}},
+            int64[2] shape = {{1024, 32}}>
+        {{
+            [\"/embedding/Reshape\"] rows = Reshape (\"head.codes\", shape)
+            [\"/embedding/Gather\"] x = com.microsoft.GatherBlockQuantized <bits = 8, block_size = 32>
+                (rows, ids, \"head.scales\")
+            [\"/Relu\"] y = Relu (x)
+            [\"/head/MatMul\"] scores = com.microsoft.MatMulNBits <K = 32, N = 1024, bits = 8, block_size = 32>
+                (y, \"head.codes\", \"head.scales\")
+        }}"
+    );
+    check_text("tied", &text);
+}
+
+#[test]
 fn weights_that_modules_share() {
     let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ui-tests/models/training");
     let options = Options { training: true, ..Options::default() };

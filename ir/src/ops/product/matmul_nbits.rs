@@ -94,9 +94,16 @@ impl MatMulNBits {
         if cx.is_training() {
             return None;
         }
-        let (bytes, scales) = (cx.weight(1)?, cx.weight(2)?);
+        // The layer packs them into memory of its own, also if other nodes have them: an embedding with the weight of the
+        // last product.
+        let (bytes, scales) = (cx.list(1)?, cx.list(2)?);
         let mut optional = |input: usize| {
-            if cx.has(input) { cx.weight(input).map(|name| code!(Some(#name))) } else { Some(code!(None)) }
+            let name = match input {
+                _ if !cx.has(input) => return Some(code!(None)),
+                5 => cx.weight(input),
+                _ => cx.list(input),
+            };
+            name.map(|name| code!(Some(#name)))
         };
         let (zeros, groups, bias) = (optional(3)?, optional(4)?, optional(5)?);
         let (hint, blocks) = (cx.layer_hint(1), self.blocks());
