@@ -218,7 +218,7 @@ fn same_count(location: &str, (first, second): (usize, usize)) -> Found {
 }
 
 /// Returns the first fields that differ, with their names.
-fn differing(first: &Attribute, second: &Attribute) -> Option<(String, String)> {
+pub(crate) fn differing(first: &Attribute, second: &Attribute) -> Option<(String, String)> {
     let (Attribute::Fields(_, first), Attribute::Fields(_, second)) = (first, second) else {
         return None;
     };

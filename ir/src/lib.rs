@@ -32,6 +32,7 @@ pub mod read;
 pub mod rows;
 pub mod rust;
 mod separate;
+pub mod structure;
 #[cfg(test)]
 mod testing;
 pub mod text;

@@ -217,7 +217,7 @@ fn collect(block: &Block, used: &mut BTreeSet<ValueId>, made: &mut BTreeSet<Valu
     }
 }
 
-fn elements(known: &Known) -> String {
+pub(crate) fn elements(known: &Known) -> String {
     fn list<T>(all: &[T], text: impl Fn(&T) -> String) -> String {
         let mut texts: Vec<String> = all.iter().take(MAX_LISTED_ELEMENTS).map(text).collect();
         if all.len() > MAX_LISTED_ELEMENTS {

@@ -68,13 +68,7 @@ impl Weight {
 
     /// Returns all elements, if they are of a type that the compiler computes with.
     pub fn elements(&self) -> Option<Known> {
-        let count = self.count()?;
-        let bits = match self.encoding {
-            _ if self.dtype == DType::String => return None,
-            Encoding::Raw => self.raw_bits(count)?,
-            Encoding::Varint => self.varints(count)?,
-            Encoding::Records => self.records(count)?,
-        };
+        let bits = self.bits()?;
         Some(match self.dtype.kind() {
             ElementClass::Int if matches!(self.dtype, DType::U64) => {
                 let number = |bits: u64| i64::try_from(bits).ok().map(Dim::from);
@@ -93,6 +87,17 @@ impl Weight {
             }
             ElementClass::String | ElementClass::Complex => return None,
         })
+    }
+
+    /// Returns the bits of all elements, of integers in any number of higher bits, `None` for strings.
+    pub fn bits(&self) -> Option<Vec<u64>> {
+        let count = self.count()?;
+        match self.encoding {
+            _ if self.dtype == DType::String => None,
+            Encoding::Raw => self.raw_bits(count),
+            Encoding::Varint => self.varints(count),
+            Encoding::Records => self.records(count),
+        }
     }
 
     /// Returns `true` if the number of encoded elements matches the sizes.

@@ -149,6 +149,12 @@ impl MatMul {
         self.alpha.is_none() && self.activation.is_none() && !right.batch
     }
 
+    /// Returns whether B is transposed, if the product has no other option than an activation.
+    pub fn transposes_weight(&self) -> Option<bool> {
+        let [left, right] = self.transposed;
+        (self.alpha.is_none() && !left.batch && !left.matrix && !right.batch).then_some(right.matrix)
+    }
+
     /// Returns `true` if the product has no transposition, factor and activation.
     pub fn is_plain(&self) -> bool {
         self.alpha.is_none()

@@ -47,6 +47,11 @@ impl Gemm {
     pub fn is_layer(&self) -> bool {
         self.alpha == 1.0 && self.beta == 1.0 && !self.transposed[0]
     }
+
+    /// Returns whether B is transposed, if the product has no other option than an activation.
+    pub fn transposes_weight(&self) -> Option<bool> {
+        self.is_layer().then_some(self.transposed[1])
+    }
 }
 
 impl Operator for Gemm {
