@@ -56,6 +56,18 @@ def perceptron(bias):
     )
 
 
+PERCEPTRON_ELSEWHERE = """
+    main (float[N, 3] input) => (float[N, 2] output)
+    <float[2] c2 = {0.5, -0.5}, float[4, 2] m2 = {1, 0, 0, 1, 1, 1, -1, 2},
+     float[4] c1 = {5, 5, 5, 5}, float[4, 3] m1 = {1, 0, 2, -1, 1, 0, 0, 1, -1, 2, 0, 1}> {
+        [node_1] v1 = Gemm <transB = 1> (input, m1, c1)
+        [node_2] v2 = Relu (v1)
+        [node_3] v3 = MatMul (v2, m2)
+        [node_4] output = Add (c2, v3)
+    }
+"""
+
+
 def other_weights():
     """Constants that may have other values in another file, and such that may not."""
     make = helper.make_node
@@ -140,6 +152,8 @@ def models_that_compile():
     model = save("perceptron", perceptron([0, 1, 0, -1]))
     save("../fail/cases/near/digits", model)
     save("perceptron_other_weights", perceptron([5, 5, 5, 5]))
+    # The same weights from another exporter: `cargo onnx-embed adapt` makes the file above from this one.
+    save("perceptron_elsewhere", PERCEPTRON_ELSEWHERE, opset=17)
     write("perceptron_cut.onnx", model.SerializeToString()[:-9])
     model.graph.node[1].op_type = "Tanh"
     save("perceptron_other_graph", model)

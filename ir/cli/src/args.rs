@@ -32,6 +32,8 @@ pub enum Command {
     View(crate::view::View),
     /// Check whether a program compiled from one file can load the weights of another
     Diff(crate::diff::Diff),
+    /// Write the weights of a file in a form that a program compiled from another one loads
+    Adapt(crate::adapt::Adapt),
     /// Explain why a model does not compile and how to export it again, or warn about a model that does
     Doctor(crate::doctor::Doctor),
     /// Write a crate that runs a model

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod adapt;
 mod args;
 mod diff;
 mod doctor;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         Command::Expand(arguments) => expand::expand(&arguments),
         Command::View(arguments) => view::view(&arguments),
         Command::Diff(arguments) => diff::diff(&arguments),
+        Command::Adapt(arguments) => adapt::adapt(&arguments),
         Command::Doctor(arguments) => doctor::doctor(&arguments),
         Command::New(arguments) => new::new(&arguments),
         Command::Operators(arguments) => operators::operators(&arguments),

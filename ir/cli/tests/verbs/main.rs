@@ -1,5 +1,6 @@
 //! Commands as users call them: their output and exit codes.
 
+mod adapt;
 mod diff;
 mod doctor;
 mod expand;
