@@ -9,6 +9,7 @@ use super::scatter_elements;
 use crate::{
     backend::{of_flex, on_flex},
     flex::copy,
+    observe::by_host,
     sizes::sum,
 };
 use crate::{
@@ -52,7 +53,10 @@ pub fn write_cache<const D: usize, K: AnyKind>(
                     // Nothing but the caller's other tensors refers to the memory of the cache from here on.
                     drop(cache);
                     match copy::overwrite(own, &rows, axis, &starts) {
-                        Ok(written) => return of_flex(written),
+                        Ok(written) => {
+                            by_host("within");
+                            return of_flex(written);
+                        }
                         Err(own) => of_flex(own),
                     }
                 }
