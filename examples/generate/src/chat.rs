@@ -8,7 +8,7 @@ use crate::sampler::{Sampler, Sampling};
 use crate::stops::Stops;
 
 pub const SYSTEM: &str = "You are a helpful AI assistant named SmolLM, trained by Hugging Face";
-/// Marks the end of what one side says.
+/// Token at the end of a message.
 const END: &str = "<|im_end|>";
 
 pub struct Chat {
@@ -16,7 +16,7 @@ pub struct Chat {
     end: u32,
     text: Text,
     sampler: Sampler,
-    /// What the next question follows and the model has not read yet.
+    /// Text before the next question that the model has not read yet.
     before: String,
     /// Scores of the next token.
     scores: Vec<f32>,

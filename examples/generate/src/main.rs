@@ -21,7 +21,7 @@ use sampler::Sampling;
 struct Arguments {
     /// Without a question, each line of the input is one
     question: Option<String>,
-    /// What the model is told before the first question
+    /// System prompt
     #[arg(long, default_value = SYSTEM)]
     system: String,
     /// Largest number of tokens of an answer

@@ -14,7 +14,7 @@ const CONTEXT: usize = 8192;
 /// Number of tokens of a step, which limits the memory of a long question.
 const STEP: usize = 512;
 
-/// A text that grows, of which the model keeps the keys and values.
+/// The model, and the state after the text that it has read.
 pub struct Text {
     model: SmolLm,
     state: SmolLmState,

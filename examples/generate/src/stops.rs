@@ -3,7 +3,7 @@
 /// Text that arrives in pieces, up to the first of some texts.
 pub struct Stops<'a> {
     stops: &'a [String],
-    /// What may be the beginning of one of them.
+    /// End of the text, if a stop text may begin with it.
     held: String,
     found: bool,
 }
