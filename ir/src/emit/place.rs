@@ -6,7 +6,7 @@ pub struct Place {
     /// Path of the list.
     pub list: Vec<String>,
     pub number: usize,
-    /// Whether the module is one of the file.
+    /// `true` for a module that the file names, `false` for a group that the compiler made.
     pub is_module: bool,
 }
 

@@ -14,7 +14,7 @@ pub struct Alike {
     pub body: Code,
     /// The variables.
     pub texts: Vec<Rc<str>>,
-    /// For each layer, the weights and texts that the variables stand for.
+    /// Values of the variables in each layer: weights and texts.
     pub rows: Vec<Vec<CodeNode>>,
 }
 
@@ -58,7 +58,7 @@ struct Unifier<'s> {
     structs: &'s Structs,
     inner: &'s mut Vec<Inner>,
     names: Unique,
-    /// Indices of the variables by what they stand for in each layer.
+    /// Indices of the variables by their values in all layers.
     columns: HashMap<Vec<CodeNode>, usize>,
     texts: Vec<Rc<str>>,
     /// Field whose expression is read.
