@@ -9,19 +9,8 @@ pub mod deform_conv;
 use burn::tensor::{Tensor, kind::Basic};
 
 pub use crate::spec::window;
-use crate::{ensure, observe::waits, sizes::elements};
+use crate::{ensure, observe::waits};
 use window::Window;
-
-/// Fails if a copy of `[batch, channels, spatial..]` with the window's padding exceeds the memory limit.
-pub(crate) fn ensure_padded_fits<const D: usize, const S: usize, K: Basic>(
-    x: &Tensor<D, K>,
-    window: &Window<S>,
-) {
-    let dims = x.dims();
-    let padded: [usize; D] =
-        core::array::from_fn(|axis| if axis < 2 { dims[axis] } else { window.padded(axis - 2, dims[axis]) });
-    elements(&padded, x.dtype().size());
-}
 
 /// Returns the window on `[batch, channels, spatial..]` with the shortest strides. Fails if the padded input is larger than a
 /// GPU can address, which computes positions in 32 bits. A failure on the thread of the device would damage the results of

@@ -24,6 +24,19 @@ pub fn elements(shape: &[usize], bytes: usize) -> usize {
     }
 }
 
+/// Checks the size of a copy of a tensor that has padding at the two ends of the axes from `first` on. See [`elements`].
+///
+/// # Panics
+/// If the copy exceeds the memory limit.
+#[track_caller]
+pub fn padded(shape: &[usize], first: usize, pads: &[(usize, usize)], bytes: usize) {
+    let mut padded = shape.to_vec();
+    for (size, (before, after)) in padded.iter_mut().skip(first).zip(pads) {
+        *size = sum([*before, *size, *after]);
+    }
+    elements(&padded, bytes);
+}
+
 /// Returns the product of sizes of an existing tensor.
 ///
 /// # Panics

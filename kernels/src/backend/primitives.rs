@@ -224,20 +224,12 @@ macro_rules! convolutions {
             options: ConvOptions<$axes>,
             epilogue: Epilogue,
         ) -> FloatTensor<B> {
-            ensure_padded_fits(x.shape(), options.padding, x.dtype().size());
+            // Burn copies the input with padding that differs at the two ends.
+            sizes::padded(x.shape().as_slice(), 2, &options.padding, x.dtype().size());
             let y = B::$name(x, weight, bias.float(), options);
             finish::<B>(y, sum, epilogue.activation)
         }
     )*};
-}
-
-/// Fails if a copy of `[batch, channels, spatial..]` with padding, as Burn makes where it differs at the two ends, exceeds the
-/// memory limit.
-fn ensure_padded_fits<const S: usize>(mut shape: Shape, padding: [(usize, usize); S], bytes: usize) {
-    for (axis, (before, after)) in padding.into_iter().enumerate() {
-        shape[2 + axis] = sizes::sum([before, shape[2 + axis], after]);
-    }
-    sizes::elements(shape.as_slice(), bytes);
 }
 
 convolutions! {

@@ -8,9 +8,9 @@ use burn::tensor::{
 
 use crate::{
     backend::call,
-    convolution::{addressable, ensure_padded_fits, window::Window},
+    convolution::{addressable, window::Window},
     product::epilogue::{Epilogue, ensure_addable},
-    spec,
+    sizes, spec,
 };
 
 macro_rules! convolutions {
@@ -57,7 +57,7 @@ fn padded<const D: usize, const S: usize>(x: Tensor<D>, window: Window<S>) -> (T
     if S < 3 || window.is_symmetric() {
         return (x, window);
     }
-    ensure_padded_fits(&x, &window);
+    sizes::padded(&x.dims(), 2, &window.pads, x.dtype().size());
     let padded = x.pad(window.pads, PadMode::Constant(0.0));
     (padded, window.pads([(0, 0); S]))
 }

@@ -6,7 +6,7 @@ pub use crate::spec::normalize::Lrn;
 use crate::{
     backend::{Outcome, call},
     elementwise::elementary::power_by,
-    sizes::{elements, sum},
+    sizes,
     widen::widened,
 };
 
@@ -27,9 +27,7 @@ pub fn lrn<const D: usize>(x: Tensor<D>, size: usize, alpha: f32, beta: f32, bia
     let x = widened(x);
     let mut pads = [(0, 0); D];
     pads[1] = ((size - 1) / 2, size / 2);
-    let mut surrounded = x.dims();
-    surrounded[1] = sum([channels, size - 1]);
-    elements(&surrounded, x.dtype().size());
+    sizes::padded(&x.dims(), 0, &pads, x.dtype().size());
     let padded = x.clone().square().pad(pads, PadMode::Constant(0.0));
     let squares = (0..size)
         .map(|offset| padded.clone().narrow(1, offset, channels))

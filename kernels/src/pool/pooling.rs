@@ -10,9 +10,9 @@ use burn::tensor::{
 use super::slide::{Of, slide};
 use crate::{
     backend::call,
-    convolution::{addressable, ensure_padded_fits, window::Window},
+    convolution::{addressable, window::Window},
     shape::{WithShape, empty},
-    sizes::{elements, sum},
+    sizes,
 };
 
 mod global;
@@ -53,7 +53,7 @@ impl MaxPool for Float {
             return y;
         }
         // Burn copies the input with padding that differs at the two ends.
-        ensure_padded_fits(&x, &window);
+        sizes::padded(&dims, 2, &window.pads, x.dtype().size());
         match D {
             3 => {
                 let flat = x.with_shape([dims[0], dims[1], dims[2]]);
@@ -161,11 +161,7 @@ fn pad<const D: usize, const S: usize, K: Numeric>(
     if pads == [(0, 0); S] {
         return x;
     }
-    let padded: [usize; D] = core::array::from_fn(|axis| match axis {
-        0 | 1 => dims[axis],
-        _ => sum([pads[axis - 2].0, dims[axis], pads[axis - 2].1]),
-    });
-    elements(&padded, x.dtype().size());
+    sizes::padded(&dims, 2, &pads, x.dtype().size());
     x.pad(pads, PadMode::Constant(value))
 }
 

@@ -6,9 +6,10 @@ use burn::tensor::{Tensor, TensorData, module, ops::AvgPoolOptions};
 use super::{pad, pooled_shape, taps};
 use crate::shape::{WithShape, empty};
 use crate::{
-    convolution::{addressable, ensure_padded_fits, window::Window},
+    convolution::{addressable, window::Window},
     elementwise::elementary::power_by,
     pool::slide::{Of, slide},
+    sizes,
     widen::widened,
 };
 
@@ -30,7 +31,7 @@ pub fn average_pool<const D: usize, const S: usize>(
         return y;
     }
     let x = widened(x);
-    ensure_padded_fits(&x, &window);
+    sizes::padded(&dims, 2, &window.pads, x.dtype().size());
     let dense = window.dilations == [1; S];
     let y = match D {
         3 if dense => {
