@@ -9,6 +9,7 @@ use burn::tensor::DType;
 use super::{
     rows::in_place,
     simd::{MulAdd, compiled_per_set},
+    view::Dense,
 };
 use crate::backend::{Given, primitives};
 use crate::deterministic;
@@ -46,7 +47,8 @@ pub fn group_norm(
     }
     let shape = x.shape();
     let channels = shape[1] / groups;
-    let [scale, bias] = [scale, bias].map(values);
+    let [scale, bias] = [scale, bias].map(|values| Dense::new(&values));
+    let (scale, bias) = (scale.values(), bias.values());
     let length = channels * shape[2];
     in_place(x, length, |at, part| {
         for (group, elements) in part.chunks_mut(length).enumerate() {
@@ -55,10 +57,6 @@ pub fn group_norm(
             standardize(elements, &scale[own.clone()], &bias[own], epsilon);
         }
     })
-}
-
-fn values(factors: FlexTensor) -> Vec<f32> {
-    factors.into_data().iter().collect()
 }
 
 fn is_possible(rows: &FlexTensor) -> bool {
@@ -74,9 +72,10 @@ fn normalized(
     epsilon: f32,
 ) -> FlexTensor {
     let length = rows.shape()[1];
-    let (scale, bias) = (values(scale), bias.map(values));
+    let (scale, bias) = (Dense::new(&scale), bias.map(|bias| Dense::new(&bias)));
+    let (scale, bias) = (scale.values(), bias.as_ref().map(Dense::values));
     in_place(rows, length, |_, rows| {
-        normalize(rows, &scale, bias.as_deref(), centered, epsilon);
+        normalize(rows, scale, bias, centered, epsilon);
     })
 }
 
