@@ -29,6 +29,7 @@ pub mod plan;
 mod pool;
 mod quantize;
 mod recurrent;
+mod rotary;
 mod rows;
 mod simd;
 mod softmax;

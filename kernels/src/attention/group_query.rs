@@ -3,27 +3,19 @@
 use alloc::{boxed::Box, vec};
 use burn::tensor::{Bool, DType, FloatDType, Int, IntDType, Tensor};
 
+mod angles;
 mod checks;
 mod positions;
+
+use angles::Angles;
+pub use angles::{counted, rotated};
 use positions::CachePositions;
 
 use crate::attention::{
     AttentionMask, AttentionOptions, AttentionScores, attention, attention_with_scores, merge_heads,
 };
-use crate::shape::WithShape;
-use crate::shape::stack::concat;
-use crate::{
-    attempt::{lengths, nonnegative},
-    attention::rotary::rotate,
-    dtype::lowered,
-    ensure,
-    index::gather::gather_nonnegative,
-    normalize::rms_norm,
-    shape::{expand::to_shape, pad::pad_constant},
-    spec::indices::Axis,
-    spec::{self, operand},
-    widen::widened,
-};
+use crate::shape::{WithShape, expand::to_shape, pad::pad_constant, stack::concat};
+use crate::{attempt::lengths, dtype::lowered, normalize::rms_norm, widen::widened};
 
 /// Attributes of GroupQueryAttention.
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +72,7 @@ pub fn group_query_attention(
 ) -> (Tensor<3>, Tensor<4>, Tensor<4>) {
     let dtype: FloatDType = inputs.heads[0].dtype().into();
     let all = Prepared::new(inputs, options);
-    let y = attention(all.query, all.keys, all.values, Some(all.mask), None, &all.options);
+    let y = attention(all.query, all.keys, all.values, all.mask, None, &all.options);
     (merge_heads(y).cast(dtype), all.cache.0, all.cache.1)
 }
 
@@ -95,10 +87,16 @@ pub fn group_query_attention_with_scores(
     let all = Prepared::new(inputs, options);
     let total = all.total;
     let (query, keys, values) = (all.query, all.keys, all.values);
-    let (y, scores) = attention_with_scores(query, keys, values, Some(all.mask), None, &all.options, shown);
+    let (y, scores) = attention_with_scores(query, keys, values, all.mask, None, &all.options, shown);
     let scores = scores.narrow(3, 0, total);
-    let unseen = to_shape(all.unseen.narrow(3, 0, total), scores.dims());
-    let scores = scores.mask_fill(unseen, 0.0).cast(dtype);
+    let scores = match all.unseen {
+        Some(unseen) => {
+            let unseen = to_shape(unseen.narrow(3, 0, total), scores.dims());
+            scores.mask_fill(unseen, 0.0)
+        }
+        None => scores,
+    };
+    let scores = scores.cast(dtype);
     (merge_heads(y).cast(dtype), all.cache.0, all.cache.1, scores)
 }
 
@@ -120,8 +118,9 @@ struct Prepared {
     query: Tensor<4>,
     keys: Tensor<4>,
     values: Tensor<4>,
-    mask: AttentionMask,
-    unseen: Tensor<4, Bool>,
+    mask: Option<AttentionMask>,
+    /// True for keys that a query does not attend to; absent if there are none.
+    unseen: Option<Tensor<4, Bool>>,
     /// Number of keys of the longest sequence of the batch.
     total: usize,
     cache: (Tensor<4>, Tensor<4>),
@@ -157,7 +156,8 @@ impl Prepared {
                     Some(positions) => counted(positions.slice([0..1, 0..1]).with_shape([1]), queries),
                     None => cache.rows(),
                 };
-                let rotate = |x: Tensor<4>| rotated(x, &positions, &cosine, &sine, options.interleaved);
+                let angles = Angles::at(&positions, query.dims(), &cosine, &sine);
+                let rotate = |x: Tensor<4>| angles.rotated(x, options.interleaved);
                 (rotate(query), rotate(key))
             }
             None => (query, key),
@@ -166,30 +166,30 @@ impl Prepared {
         let start = cache.start();
         let key = cache.filled(past_key, key, start);
         let value = cache.filled(past_value, value, start);
-        let visible = cache.visible_keys(&last, options);
-        let visible = to_shape(visible, [batch, 1, queries, cache.keys]);
-        let unseen = visible.clone().bool_not();
-        let mut bias = inputs.bias.map(|bias| {
+        let smooth = || Tensor::zeros([heads], (&query.device(), query.dtype()));
+        let sinks = inputs.sinks.or_else(|| options.smooth.then(smooth));
+        let sees_all = start.is_some_and(|start| cache.sees_all(start, options));
+        let is_masked = !sees_all || inputs.bias.is_some() || sinks.is_some();
+        let visible = is_masked.then(|| {
+            let visible = cache.visible_keys(&last, options);
+            to_shape(visible, [batch, 1, queries, cache.keys])
+        });
+        let unseen = visible.clone().map(Tensor::bool_not);
+        let bias = inputs.bias.map(|bias| {
             let missing = cache.keys - bias.dims()[3];
             pad_constant(widened(bias), [(0, 0), (0, 0), (0, 0), (0, missing as i64)], 0.0)
         });
-        let mut visible = visible;
-        let [query, mut keys, mut values] = [query, key.clone(), value.clone()].map(widened);
-        let smooth = || Tensor::zeros([heads], (&query.device(), query.dtype()));
-        if let Some(sinks) = inputs.sinks.or_else(|| options.smooth.then(smooth)) {
-            let one_more = [(0, 0), (0, 0), (0, 1), (0, 0)];
-            keys = pad_constant(keys, one_more, 0.0);
-            values = pad_constant(values, one_more, 0.0);
+        let [query, keys, values] = [query, key.clone(), value.clone()].map(widened);
+        let mut attended = Attended { keys, values, visible, bias };
+        if let Some(sinks) = sinks {
             let sinks = widened(sinks).with_shape([1, heads, 1, 1]);
-            let sinks = to_shape(sinks, [batch, heads, queries, 1]);
-            let others = bias.unwrap_or_else(|| sinks.zeros_like());
-            let others = to_shape(others, [batch, heads, queries, cache.keys]);
-            bias = Some(concat(vec![others, sinks], 3));
-            visible = pad_constant(visible, [(0, 0), (0, 0), (0, 0), (0, 1)], true);
+            attended = attended.with_sinks(to_shape(sinks, [batch, heads, queries, 1]));
         }
-        let mask = match bias {
-            Some(bias) => AttentionMask::AllowedWithBias(visible, Box::new(bias)),
-            None => AttentionMask::Allowed(visible),
+        let Attended { keys, values, visible, bias } = attended;
+        let mask = match (visible, bias) {
+            (Some(visible), Some(bias)) => Some(AttentionMask::AllowedWithBias(visible, Box::new(bias))),
+            (Some(visible), None) => Some(AttentionMask::Allowed(visible)),
+            (None, bias) => bias.map(AttentionMask::Bias),
         };
         let inner = AttentionOptions { scale: options.scale, softcap: options.softcap, ..Default::default() };
         let stored: FloatDType = cache_dtype.into();
@@ -198,192 +198,31 @@ impl Prepared {
     }
 }
 
-/// Rotates `[batch, heads, length, size]` by the angles at the positions, `[batch, length]` or `[1, length]`.
-#[inline(never)]
-pub fn rotated(
-    x: Tensor<4>,
-    positions: &Tensor<2, Int>,
-    cosine: &Tensor<2>,
-    sine: &Tensor<2>,
-    interleaved: bool,
-) -> Tensor<4> {
-    let dims @ [batch, _, length, _] = x.dims();
-    let found = positions.dims();
-    ensure!(
-        found[1] == length && [1, batch].contains(&found[0]),
-        "expected one position per query of the input {dims:?}, found shape {found:?}"
-    );
-    spec::equal_shapes(
-        operand("tensor of sines", &sine.dims()),
-        operand("tensor of cosines", &cosine.dims()),
-    );
-    let dtype: FloatDType = x.dtype().into();
-    let at = |table: &Tensor<2>| -> Tensor<3> {
-        let axis = Axis { number: 0, size: table.dims()[0] };
-        let positions = nonnegative(positions.clone(), axis);
-        gather_nonnegative(widened(table.clone()), 0, positions)
-    };
-    rotate(widened(x), at(cosine), at(sine), interleaved).cast(dtype)
+/// Keys and values that queries attend to.
+struct Attended {
+    keys: Tensor<4>,
+    values: Tensor<4>,
+    /// True if a query attends to a key; absent if each attends to all.
+    visible: Option<Tensor<4, Bool>>,
+    bias: Option<Tensor<4>>,
 }
 
-/// Returns `length` consecutive numbers starting at `from`, as `[1, length]`.
-#[inline(never)]
-pub fn counted(from: Tensor<1, Int>, length: usize) -> Tensor<2, Int> {
-    let dims = from.dims();
-    ensure!(dims == [1], "expected a first position of one element, found shape {dims:?}");
-    let line = Tensor::<1, Int>::arange(0..length as i64, (&from.device(), from.dtype()));
-    line.add(to_shape(from, [length])).with_shape([1, length])
+impl Attended {
+    /// Adds a key with these scores, `[batch, heads, queries, 1]`, and the value 0.
+    fn with_sinks(self, sinks: Tensor<4>) -> Self {
+        let Self { keys, values, visible, bias } = self;
+        let [batch, heads, queries, _] = sinks.dims();
+        let scores = [batch, heads, queries, keys.dims()[2]];
+        let others = to_shape(bias.unwrap_or_else(|| sinks.zeros_like()), scores);
+        let one_more = [(0, 0), (0, 0), (0, 1), (0, 0)];
+        Self {
+            keys: pad_constant(keys, one_more, 0.0),
+            values: pad_constant(values, one_more, 0.0),
+            visible: visible.map(|visible| pad_constant(visible, [(0, 0), (0, 0), (0, 0), (0, 1)], true)),
+            bias: Some(concat(vec![others, sinks], 3)),
+        }
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::attempt::attempt;
-    use crate::testing::{float, has, int, near, noise, same};
-
-    const PLAIN: GroupQuery = GroupQuery {
-        causal: true,
-        window: None,
-        scale: None,
-        softcap: 0.0,
-        interleaved: false,
-        smooth: false,
-        norm_epsilon: 0.0,
-    };
-
-    /// Zero queries weight all keys equally, so the result is the mean of their values.
-    fn inputs(values: &[f32], past: Option<&[f32]>, last: i64, total: i64) -> GroupQueryInputs {
-        let column = |values: &[f32]| {
-            Tensor::<1>::from_floats(values, &Default::default()).with_shape([1, 1, values.len(), 1])
-        };
-        let (value, past) = (column(values), past.map(column));
-        let zeros = |x: &Tensor<4>| x.zeros_like();
-        GroupQueryInputs {
-            heads: [zeros(&value).repeat_dim(1, 2), zeros(&value), value],
-            past: past.map(|past| (zeros(&past), past)),
-            last: int([last]),
-            total,
-            norms: None,
-            angles: None,
-            positions: None,
-            bias: None,
-            sinks: None,
-        }
-    }
-
-    fn means(inputs: GroupQueryInputs, options: GroupQuery) -> Vec<f32> {
-        let shown = AttentionScores::Probabilities;
-        let (slow, ..) = group_query_attention_with_scores(inputs.clone(), &options, shown);
-        let (y, ..) = group_query_attention(inputs, &options);
-        near(slow, y.to_data(), 1e-6);
-        let rounded = |x: f32| (x * 100.0).round() / 100.0;
-        y.into_data().iter().step_by(2).map(rounded).collect()
-    }
-
-    #[test]
-    fn queries_attend_to_earlier_keys_within_their_window() {
-        let all = || inputs(&[1.0, 10.0, 100.0], None, 2, 3);
-        assert_eq!(means(all(), PLAIN), [1.0, 5.5, 37.0]);
-        let window = |size| GroupQuery { window: Some(size), ..PLAIN };
-        assert_eq!(means(all(), window(2)), [1.0, 5.5, 55.0]);
-        assert_eq!(means(all(), window(0)), [0.0, 0.0, 0.0]);
-        assert_eq!(means(all(), GroupQuery { causal: false, ..PLAIN }), [37.0; 3]);
-        let sinks = GroupQueryInputs { sinks: Some(float([0f32, 0.0])), ..all() };
-        assert_eq!(means(sinks, PLAIN), [0.5, 3.67, 27.75]);
-        let smooth = GroupQuery { smooth: true, ..PLAIN };
-        assert_eq!(means(all(), smooth), [0.5, 3.67, 27.75]);
-    }
-
-    #[test]
-    fn keys_and_values_that_a_query_does_not_attend_to_may_be_anything() {
-        let window = || GroupQuery { window: Some(2), ..PLAIN };
-        let decode = || inputs(&[9.0], Some(&[f32::NAN, 2.0, 3.0]), 3, 4);
-        assert_eq!(means(decode(), window()), [6.0]);
-        let (mut keys, (of_key, of_value)) = (decode(), decode().past.unwrap());
-        keys.past = Some((of_value, of_key));
-        assert_eq!(means(keys, window()), [4.5]);
-        let y = means(inputs(&[1.0, 10.0, f32::INFINITY], None, 2, 3), PLAIN);
-        assert_eq!(y, [1.0, 5.5, f32::INFINITY]);
-        let y = means(inputs(&[f32::NAN, 10.0, 20.0], None, 2, 3), window());
-        assert!(y[0].is_nan() && y[1].is_nan());
-        assert_eq!(y[2], 15.0);
-    }
-
-    #[test]
-    fn a_cache_of_another_type_keeps_it() {
-        if !has(DType::F16) {
-            return;
-        }
-        let (expected, _, values) = group_query_attention(inputs(&[0.3], Some(&[0.5, 2.0]), 2, 3), &PLAIN);
-        let mut other = inputs(&[0.3], Some(&[0.5, 2.0]), 2, 3);
-        other.past = other.past.map(|(key, value)| (key.cast(DType::F16), value.cast(DType::F16)));
-        let (y, keys, found) = group_query_attention(other, &PLAIN);
-        same(y, expected.into_data());
-        assert_eq!(keys.dtype(), DType::F16);
-        same(found, values.cast(DType::F16).into_data());
-        let mut halves = inputs(&[0.5], Some(&[0.3, 2.0]), 2, 3);
-        halves.heads = halves.heads.map(|x| x.cast(DType::F16));
-        let past = halves.past.clone().unwrap().1;
-        let (y, _, found) = group_query_attention(halves, &PLAIN);
-        assert_eq!([y.dtype(), found.dtype()], [DType::F16, DType::F32]);
-        same(found.narrow(2, 0, 2), past.into_data());
-    }
-
-    #[test]
-    fn positions_and_totals_are_within_the_cache() {
-        let run = |last, total| {
-            let inputs = inputs(&[9.0], Some(&[1.0, 2.0, 3.0]), last, total);
-            let y = attempt(|| group_query_attention(inputs, &PLAIN).0.into_data());
-            y.map(drop).map_err(|fault| fault.reason)
-        };
-        assert_eq!(run(3, 4), Ok(()));
-        for last in [-1, 4, i64::MIN, i64::MAX] {
-            assert_eq!(run(last, 4), Err(format!("expected a length from 0 to 3, found {last}")));
-        }
-        for total in [-1, 0, 5, i64::MIN, i64::MAX] {
-            let reason = "expected a total of at most 3 cached keys, or of 3 + 1 keys, found";
-            assert_eq!(run(3, total), Err(format!("{reason} {total}")));
-        }
-    }
-
-    #[test]
-    fn new_values_fill_the_cache() {
-        let cache = |inputs| {
-            let (_, _, cache) = group_query_attention(inputs, &PLAIN);
-            cache.into_data().iter().collect::<Vec<f32>>()
-        };
-        assert_eq!(cache(inputs(&[9.0], Some(&[1.0, 2.0, 3.0]), 3, 4)), [1.0, 2.0, 3.0, 9.0]);
-        assert_eq!(cache(inputs(&[9.0], Some(&[1.0, 2.0, 3.0]), 1, 2)), [1.0, 9.0, 0.0]);
-        assert_eq!(cache(inputs(&[8.0, 9.0], Some(&[1.0, 2.0, 3.0]), 1, 2)), [8.0, 9.0, 0.0]);
-        assert_eq!(cache(inputs(&[8.0, 9.0], Some(&[1.0]), 2, 3)), [1.0, 8.0, 9.0]);
-        assert_eq!(cache(inputs(&[9.0], Some(&[1.0, 2.0, 3.0]), 2, 3)), [1.0, 2.0, 9.0]);
-        assert_eq!(cache(inputs(&[9.0], Some(&[1.0, 2.0, 3.0]), 0, 2)), [9.0, 0.0, 0.0]);
-    }
-
-    #[test]
-    fn each_sequence_of_a_batch_has_its_own_position() {
-        let (key, past) = (noise::<4>([2, 1, 1, 4], 1), noise::<4>([2, 1, 3, 4], 2));
-        let inputs = GroupQueryInputs {
-            heads: [noise([2, 2, 1, 4], 3), key.clone(), key.clone()],
-            past: Some((past.clone(), past.clone())),
-            last: int([3i32, 1]),
-            total: 4,
-            norms: None,
-            angles: None,
-            positions: None,
-            bias: None,
-            sinks: None,
-        };
-        let (_, cache, _) = group_query_attention(inputs, &PLAIN);
-        let row = |x: &Tensor<4>, b: usize, t: usize| x.clone().slice([b..b + 1, 0..1, t..t + 1]);
-        same(row(&cache, 0, 3), row(&key, 0, 0).into_data());
-        same(row(&cache, 1, 0), row(&past, 1, 0).into_data());
-        same(row(&cache, 1, 1), row(&key, 1, 0).into_data());
-        same(row(&cache, 1, 2), [[[[0f32; 4]]]]);
-    }
-
-    #[test]
-    fn positions_are_counted_from_the_first() {
-        same(counted(int([4i64]), 3), [[4i64, 5, 6]]);
-    }
-}
+mod tests;

@@ -125,6 +125,10 @@ macro_rules! operations {
             flex[attention::attention],
             wgpu[attention::attention => tensor(spec::attention::result(&ty(query), &ty(value)))];
 
+        /// Rotates pairs of features of `[batch, heads, length, size]` by angles of `[batch or 1, length, pairs]`, as cosines and
+        /// sines. No operand is empty.
+        rotate(x: Float, cosine: Float, sine: Float; interleaved: bool) -> MaybeFloat, flex[rotary::rotate];
+
         /// Largest element or mean of each window.
         slide(x: Float; slide: Slide) -> MaybeFloat, flex[pool::slide], cube[pool::slide => floats(slide.result(&ty(x)))];
 

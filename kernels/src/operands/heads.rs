@@ -199,9 +199,12 @@ pub const ROWS: &[Row] = &[
         },
     )
     .when(group_query_holds),
-    row("attention/group_query rotated", "input=bhsf positions=b?s cosine=ra sine=ra", "b2h4s3f8r7a4", |a| {
-        vec![value(rotated(a.float(0), &a.int(1, a.size(2, 0) as i64), &a.float(2), &a.float(3), false))]
-    })
+    row(
+        "attention/group_query/angles rotated",
+        "input=bhsf positions=b?s cosine=ra sine=ra",
+        "b2h4s3f8r7a4",
+        |a| vec![value(rotated(a.float(0), &a.int(1, a.size(2, 0) as i64), &a.float(2), &a.float(3), false))],
+    )
     .when(|size| 2 * size('a') <= size('f')),
 ];
 

@@ -12,6 +12,8 @@ const WITHOUT_ROWS: &[(&str, &str)] = &[
     ("attention/dot_product/masks AttentionMasks::new", "called by attention, which checks"),
     ("attention/dot_product/masks AttentionMasks::applied_to", "called by attention, which checks"),
     ("attention/dot_product/masks AttentionMasks::without_hidden", "called by attention, which checks"),
+    ("attention/group_query/angles Angles::at", "called by rotated, whose checks it has"),
+    ("attention/group_query/angles Angles::rotated", "called by rotated; rotate checks"),
     (
         "attention/group_query/positions CachePositions::filled",
         "called by group_query_attention, which checks",

@@ -38,7 +38,6 @@ impl CachePositions {
     pub fn filled(&self, past: Option<Tensor<4>>, new: Tensor<4>, start: Option<usize>) -> Tensor<4> {
         let [batch, heads, queries, size] = new.dims();
         let cached = past.as_ref().map_or(0, |past| past.dims()[2]);
-        let zero = Tensor::zeros([batch, heads, 1, size], (&new.device(), new.dtype()));
         let past = past.filter(|_| cached > 0);
         let past = match (past, start) {
             (Some(past), Some(start)) if start == cached && self.keys == cached + queries => {
@@ -54,6 +53,7 @@ impl CachePositions {
             }
             (past, _) => past,
         };
+        let zero = Tensor::zeros([batch, heads, 1, size], (&new.device(), new.dtype()));
         let source: Vec<Tensor<4>> = past.into_iter().chain([new, zero]).collect();
         let source = Tensor::cat(source, 2);
         let line = self.line(self.keys);
@@ -83,6 +83,13 @@ impl CachePositions {
         let mut starts = starts.iter::<i64>();
         let first = starts.next()?;
         starts.all(|start| start == first).then(|| usize::try_from(first).ok())?
+    }
+
+    /// Returns true if each query attends to all keys, with a first new key at `start` in each batch.
+    pub fn sees_all(&self, start: usize, options: &GroupQuery) -> bool {
+        let first_sees_last = self.keys <= start.saturating_add(1);
+        let reach = start.saturating_add(self.queries);
+        options.causal && first_sees_last && options.window.is_none_or(|window| window >= reach)
     }
 
     /// Returns a mask: true if a query attends to a key.
