@@ -19,6 +19,9 @@ use crate::{
     spec::scores::Undefined,
 };
 
+/// Number of elements of keys that are read for all rows of a block at once: half of the L1 cache.
+const KEYS: usize = 4096;
+
 /// One query of several heads, or several queries of one head.
 pub struct Block {
     pub batch: usize,
@@ -100,11 +103,17 @@ impl Operands {
             });
         } else {
             let matrix = self.key.matrix(&[block.batch, block.own]);
-            let matrix = matrix.rows(keys.start, keys.len()).transposed();
-            resize(&mut scratch.query, features, 0.0);
-            for (row, scores) in scratch.scores.chunks_mut(keys.len()).enumerate() {
-                query.copy(row, 0, &mut scratch.query);
-                multiply_row(&scratch.query, matrix, scores);
+            resize(&mut scratch.query, query.rows * features, 0.0);
+            query.lay_out(&mut scratch.query, features.max(1));
+            // Keys that all rows read from the cache.
+            let together = (KEYS / features.max(1)).next_multiple_of(WIDEST);
+            for first in (0..keys.len()).step_by(together) {
+                let count = together.min(keys.len() - first);
+                let some = matrix.rows(keys.start + first, count).transposed();
+                for (row, scores) in scratch.scores.chunks_mut(keys.len()).enumerate() {
+                    let query = &scratch.query[row * features..][..features];
+                    multiply_row(query, some, &mut scores[first..first + count]);
+                }
             }
         }
         let scores = scratch.scores.chunks_mut(keys.len());

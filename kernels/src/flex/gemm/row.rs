@@ -3,29 +3,32 @@
 use crate::deterministic;
 use crate::flex::{
     plan::tuning::columns_of_row,
-    simd::{MulAdd, compiled_per_set},
+    simd::{Floats, InstructionSet, Isa, MulAdd, WIDEST, compiled_per_set, with_isa},
     view::Matrix,
 };
 
 /// Number of independent parts of a sum.
 const LANES: usize = 16;
 
-/// Number of contiguous columns that are summed at once.
-const COLUMNS: usize = 4;
+/// Writes `a * b` to `out`.
+pub fn multiply_row(a: &[f32], b: Matrix<'_>, out: &mut [f32]) {
+    if b.row_step == 1 && b.column_step != 1 && !deterministic::is_on() {
+        with_isa!(InstructionSet::best(), isa => by_columns(isa, a, b, out));
+    } else {
+        multiply_in_order(a, b, out);
+    }
+}
 
 compiled_per_set! {
-    /// Writes `a * b` to `out`.
-    pub fn multiply_row(a: &[f32], b: Matrix<'_>, out: &mut [f32]) = multiply_row_of;
+    fn multiply_in_order(a: &[f32], b: Matrix<'_>, out: &mut [f32]) = multiply_row_of;
 }
 
 #[inline(always)]
 fn multiply_row_of<S: MulAdd>(a: &[f32], b: Matrix<'_>, out: &mut [f32]) {
     if b.column_step == 1 {
         by_rows::<S>(a, b, out);
-    } else if b.row_step == 1 && deterministic::is_on() {
-        in_order::<S>(a, b, out);
     } else if b.row_step == 1 {
-        by_columns::<S>(a, b, out);
+        in_order::<S>(a, b, out);
     } else {
         for (column, out) in out.iter_mut().enumerate() {
             let terms = a.iter().enumerate();
@@ -85,43 +88,45 @@ fn in_order<S: MulAdd>(a: &[f32], b: Matrix<'_>, out: &mut [f32]) {
     }
 }
 
-/// A sum for each column, whose values are contiguous.
+/// A sum for each column, whose values are contiguous: as many at once as a register has lanes.
 #[inline(always)]
-fn by_columns<S: MulAdd>(a: &[f32], b: Matrix<'_>, out: &mut [f32]) {
-    let (several, rest) = out.as_chunks_mut::<COLUMNS>();
-    let first = several.len() * COLUMNS;
-    for (at, out) in several.iter_mut().enumerate() {
-        *out = some_columns::<S, COLUMNS>(a, b, at * COLUMNS);
-    }
-    for (at, out) in rest.iter_mut().enumerate() {
-        [*out] = some_columns::<S, 1>(a, b, first + at);
+fn by_columns<I: Isa>(isa: I, a: &[f32], b: Matrix<'_>, out: &mut [f32]) {
+    for (at, out) in out.chunks_mut(I::LANES).enumerate() {
+        let values = b.values.get(at * I::LANES * b.column_step..).unwrap_or(&[]);
+        let mut sums = [isa.splat(0.0); WIDEST];
+        if out.len() == I::LANES {
+            add_columns(isa, a, values, b.column_step, &mut sums[..I::LANES]);
+        } else {
+            add_columns(isa, a, values, b.column_step, &mut sums[..out.len()]);
+        }
+        let mut count = I::LANES;
+        while count > 1 {
+            count /= 2;
+            for pair in 0..count {
+                let [low, high] = [sums[2 * pair], sums[2 * pair + 1]];
+                sums[pair] = low.even_lanes(high) + low.odd_lanes(high);
+            }
+        }
+        sums[0].store_first(out);
     }
 }
 
-/// Independent sums.
+/// Adds the products of each column, `step` elements apart, to the lanes of its register. Columns are read one after another, as
+/// they are in memory.
 #[inline(always)]
-fn some_columns<S: MulAdd, const C: usize>(a: &[f32], b: Matrix<'_>, first: usize) -> [f32; C] {
-    let (parts, rest) = a.as_chunks::<LANES>();
-    let mut columns = [&[][..]; C];
-    for (at, column) in columns.iter_mut().enumerate() {
-        *column = &b.values[(first + at) * b.column_step..][..a.len()];
-    }
-    let mut sums = [[0.0; LANES]; C];
-    for (at, a) in parts.iter().enumerate() {
-        for (sums, column) in sums.iter_mut().zip(columns) {
-            let values = &column[at * LANES..(at + 1) * LANES];
-            for ((sum, a), value) in sums.iter_mut().zip(a).zip(values) {
-                *sum = S::mul_add(*a, *value, *sum);
-            }
+fn add_columns<I: Isa>(isa: I, a: &[f32], values: &[f32], step: usize, sums: &mut [I::Floats]) {
+    let zero = isa.splat(0.0);
+    for (column, sum) in sums.iter_mut().enumerate() {
+        let values = &values[column * step..][..a.len()];
+        let parts = a.chunks_exact(I::LANES);
+        let (rest, of_rest) = (parts.remainder(), values.chunks_exact(I::LANES).remainder());
+        for (a, values) in parts.zip(values.chunks_exact(I::LANES)) {
+            *sum = isa.load(values).mul_add(isa.load(a), *sum);
+        }
+        if !rest.is_empty() {
+            *sum = isa.load_first(of_rest, zero).mul_add(isa.load_first(rest, zero), *sum);
         }
     }
-    let mut all = [0.0; C];
-    for ((all, sums), column) in all.iter_mut().zip(sums).zip(columns) {
-        let rest = rest.iter().zip(&column[parts.len() * LANES..]);
-        let rest = rest.fold(0.0, |sum, (a, value)| S::mul_add(*a, *value, sum));
-        *all = sums.iter().sum::<f32>() + rest;
-    }
-    all
 }
 
 #[cfg(test)]
