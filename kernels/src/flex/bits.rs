@@ -1,8 +1,10 @@
 //! Products with matrices of 2, 4 or 8 bits per weight.
 //!
 //! Codes are decoded in registers. If the operand is rounded to 8 bits, block by block, the product is one of integers.
-//! Otherwise codes are decoded to floats: in registers for few rows, panel by panel for the float microkernel for many.
+//! Otherwise one or two rows are separated into digits, where the processor sums products of bytes. For other rows, codes are
+//! decoded to floats: in registers for few rows, panel by panel for the float microkernel for many.
 
+mod digits;
 mod floats;
 mod integers;
 mod operand;
@@ -19,12 +21,12 @@ use super::{
         threads,
         tuning::{codes_per_float, max_register_rows},
     },
-    simd::InstructionSet,
+    simd::{DotInstructions, InstructionSet},
     tile::{Bias, FloatEpilogue, Tile},
     view::{Dense, Matrix},
 };
 use crate::deterministic;
-use crate::spec::bits::{BitMatrix, Line, PANEL, Panels, ZeroPoints};
+use crate::spec::bits::{BitMatrix, Line, MAX_BYTE_BLOCK, PANEL, Panels, ZeroPoints};
 use crate::spec::epilogue::Activation;
 
 /// Evaluates an expression with the number of bits of a panel's codes as a constant.
@@ -59,11 +61,20 @@ struct Panel<'a> {
 /// A block of a panel.
 struct Block<'a> {
     codes: &'a [Line<u32>],
-    scales: &'a Line<f32>,
-    zeros: BlockZeros<'a>,
+    numbers: Numbers<'a>,
+}
+
+/// The numbers that codes of a block stand for.
+#[derive(Clone, Copy)]
+enum Numbers<'a> {
+    /// `(code - zero point) * scale`.
+    Scaled(&'a Line<f32>, BlockZeros<'a>),
+    /// `code * scale - offset`, with the scale in the lower half of each word and the offset in the upper one, as f16.
+    Halves(&'a Line<u32>),
 }
 
 /// Zero points of a block.
+#[derive(Clone, Copy)]
 enum BlockZeros<'a> {
     Middle,
     Whole(&'a [u8; PANEL]),
@@ -82,23 +93,20 @@ impl<'a> Panel<'a> {
         self.of.count * self.of.words()
     }
 
+    /// Returns a block by its number.
     #[inline(always)]
-    fn blocks(self) -> impl Iterator<Item = Block<'a>> {
-        let Self { of, number } = self;
-        let (words, blocks) = (of.words(), number * of.count..(number + 1) * of.count);
-        let codes = of.codes[blocks.start * words..blocks.end * words].chunks_exact(words);
-        let scales = &of.scales[blocks.clone()];
-        blocks.zip(codes).zip(scales).map(
-            #[inline(always)]
-            move |((block, codes), scales)| {
-                let zeros = match &of.zeros {
-                    ZeroPoints::Middle => BlockZeros::Middle,
-                    ZeroPoints::Whole(zeros) => BlockZeros::Whole(&zeros[block]),
-                    ZeroPoints::Floats(zeros) => BlockZeros::Floats(&zeros[block]),
-                };
-                Block { codes, scales, zeros }
-            },
-        )
+    fn block(self, number: usize) -> Block<'a> {
+        let (of, block, words) = (self.of, self.number * self.of.count + number, self.of.words());
+        let codes = &of.codes[block * words..][..words];
+        let numbers = match &of.zeros {
+            ZeroPoints::Middle => Numbers::Scaled(&of.scales[block], BlockZeros::Middle),
+            ZeroPoints::Whole(zeros) => Numbers::Scaled(&of.scales[block], BlockZeros::Whole(&zeros[block])),
+            ZeroPoints::Floats(zeros) => {
+                Numbers::Scaled(&of.scales[block], BlockZeros::Floats(&zeros[block]))
+            }
+            ZeroPoints::Halves(words) => Numbers::Halves(&words[block]),
+        };
+        Block { codes, numbers }
     }
 }
 
@@ -120,6 +128,8 @@ pub fn matmul(x: FlexTensor, bias: Option<FlexTensor>, matrix: BitMatrix) -> Opt
     let values = Buffer::filled(rows * outputs, |out| {
         if matrix.is_in_bytes() {
             integers::multiply(x, panels, bias, out)
+        } else if let Some((dot, digits)) = digits(x, panels) {
+            digits::multiply(dot, &digits, panels, bias, out)
         } else if rows <= max_register_rows() || deterministic::is_on() {
             floats::multiply(x, panels, bias, out)
         } else {
@@ -131,6 +141,18 @@ pub fn matmul(x: FlexTensor, bias: Option<FlexTensor>, matrix: BitMatrix) -> Opt
         DType::F32 => y,
         _ => Flex::float_cast(y, dtype.into()),
     })
+}
+
+/// Returns the digits of few rows, where products of bytes are faster than those of floats.
+fn digits(x: Matrix<'_>, panels: &Panels) -> Option<(DotInstructions, digits::Digits)> {
+    let dot = DotInstructions::best();
+    let is_faster = x.rows <= digits::ROWS && dot.adds_bytes_at_once() && !deterministic::is_on();
+    // Sums of a block are exact as floats.
+    if !is_faster || panels.blocks.size > MAX_BYTE_BLOCK {
+        return None;
+    }
+    let digits = digits::Digits::new(x, panels, digits::offset(dot, panels.blocks.bits))?;
+    Some((dot, digits))
 }
 
 /// Writes the product with the float microkernel, for which panels are decoded as they are needed.

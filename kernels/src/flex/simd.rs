@@ -37,7 +37,7 @@ pub use avx512::Avx512;
 #[cfg(target_arch = "x86_64")]
 pub use bytes::Avx512Bytes;
 pub use bytes::look_up;
-pub use codes::CodeIsa;
+pub use codes::{CodeIsa, halves};
 #[cfg(test)]
 pub use dot::with_each_dot;
 pub use dot::{DotInstructions, DotIsa, SIGNS};

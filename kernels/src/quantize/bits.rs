@@ -2,6 +2,7 @@
 
 mod bnb4;
 mod coded;
+mod halves;
 mod matrix;
 
 use alloc::{vec, vec::Vec};

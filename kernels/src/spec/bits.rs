@@ -17,6 +17,9 @@ pub struct Blocks {
 /// Maximum magnitude of an integer that an element of an operand is rounded to.
 pub const LEVELS: f32 = 127.0;
 
+/// Maximum size of a block whose operand may be rounded to 8 bits: its sums fit 16 bits.
+pub const MAX_BYTE_BLOCK: usize = 256;
+
 /// Number of outputs in a panel: the lanes of the widest registers.
 pub const PANEL: usize = 16;
 
@@ -28,6 +31,7 @@ pub struct BitMatrix {
 }
 
 /// The matrix in panels of [`PANEL`] outputs. The last panel is padded with zeros.
+#[derive(Clone)]
 pub struct Panels {
     pub blocks: Blocks,
     /// Number of blocks per output.
@@ -36,17 +40,20 @@ pub struct Panels {
     pub order: Option<Vec<Option<u32>>>,
     /// 32-bit words for each panel, block and output.
     pub codes: Vec<Line<u32>>,
-    /// Scale for each panel, block and output.
+    /// Scale for each panel, block and output, unless the zero points have them.
     pub scales: Vec<Line<f32>>,
     pub zeros: ZeroPoints,
 }
 
 /// Zero points for each panel, block and output.
+#[derive(Clone)]
 pub enum ZeroPoints {
     /// The middle of the range of codes.
     Middle,
     Whole(Vec<[u8; PANEL]>),
     Floats(Vec<Line<f32>>),
+    /// Scales in the lower halves of the words, and products of scales and zero points in the upper ones, as f16.
+    Halves(Vec<Line<u32>>),
 }
 
 /// One value for each output of a panel, in one cache line.

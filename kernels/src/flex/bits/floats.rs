@@ -1,9 +1,9 @@
 //! Products of codes with rows of floats, and codes as floats.
 
-use super::{Block, BlockZeros, Panel, by_panels, operand, registers, tile, with_bits};
+use super::{Block, BlockZeros, Numbers, Panel, by_panels, operand, registers, tile, with_bits};
 use crate::flex::{
     memory::{InOrder, Unwritten, Written},
-    simd::{CodeIsa, Floats, InstructionSet, Ints, match_isa, with_isa},
+    simd::{CodeIsa, Floats, InstructionSet, Ints, halves, match_isa, with_isa},
     tile::Multiply,
     view::Matrix,
 };
@@ -16,7 +16,7 @@ const ROWS: usize = 4;
 struct FloatCodes<'a, const BITS: usize> {
     panel: Panel<'a>,
     lane: usize,
-    rows: &'a [f32],
+    rows: operand::FloatRows<'a>,
 }
 
 /// Writes `x * matrix + bias`, for few rows.
@@ -26,8 +26,8 @@ pub fn multiply<'a>(x: Matrix<'_>, panels: &Panels, bias: Option<&[f32]>, out: U
     by_panels(rows, panels, out, |number, out| {
         let panel = Panel { of: panels, number };
         let mut out = InOrder::rows(out);
-        for (rows, x) in x.rows() {
-            out.write(rows.len(), |out| panel.multiply_floats(set, x, bias, out));
+        for x in x.rows() {
+            out.write(x.rows, |out| panel.multiply_floats(set, x, bias, out));
         }
         out.finish()
     })
@@ -55,11 +55,11 @@ impl Panel<'_> {
     fn multiply_floats<'a>(
         self,
         set: InstructionSet,
-        rows: &[f32],
+        rows: operand::FloatRows<'_>,
         bias: Option<&[f32]>,
         out: Unwritten<'a>,
     ) -> Written<'a> {
-        let count = out.rows();
+        let count = rows.rows;
         let registers = registers(count, set.lanes());
         out.in_columns(registers * set.lanes(), |lane, out| {
             let (first, outputs) = (self.first_output() + lane, out.columns());
@@ -79,20 +79,41 @@ impl Panel<'_> {
     }
 }
 
-/// Decoder of a block: codes minus zero points.
+/// Decoder of a block: codes minus zero points, or minus the middle of their range.
 #[derive(Clone, Copy)]
 struct Codes<I: CodeIsa> {
     table: I::CodeTable,
     zeros: Option<I::Floats>,
 }
 
+/// What makes numbers of decoded codes.
+#[derive(Clone, Copy)]
+struct Factors<I: CodeIsa> {
+    scale: I::Floats,
+    /// Addend of each number, if the zero points were not subtracted.
+    addend: Option<I::Floats>,
+}
+
+impl<I: CodeIsa> Factors<I> {
+    #[inline(always)]
+    fn new(isa: I, block: &Block<'_>, lane: usize, middle: f32) -> Self {
+        match block.numbers {
+            Numbers::Scaled(scales, _) => Self { scale: isa.load(&scales.0[lane..]), addend: None },
+            Numbers::Halves(words) => {
+                let [scale, offset] = halves(isa, isa.load_words(&words.0[lane..]));
+                Self { scale, addend: Some(scale * isa.splat(middle) - offset) }
+            }
+        }
+    }
+}
+
 impl<I: CodeIsa> Codes<I> {
     #[inline(always)]
     fn new(isa: I, block: &Block<'_>, lane: usize, middle: f32) -> Self {
-        let zeros = match block.zeros {
-            BlockZeros::Middle => None,
-            BlockZeros::Whole(zeros) => Some(isa.load_bytes(&zeros[lane..]).floats()),
-            BlockZeros::Floats(zeros) => Some(isa.load(&zeros.0[lane..])),
+        let zeros = match block.numbers {
+            Numbers::Scaled(_, BlockZeros::Middle) | Numbers::Halves(_) => None,
+            Numbers::Scaled(_, BlockZeros::Whole(zeros)) => Some(isa.load_bytes(&zeros[lane..]).floats()),
+            Numbers::Scaled(_, BlockZeros::Floats(zeros)) => Some(isa.load(&zeros.0[lane..])),
         };
         let less = if zeros.is_none() { middle } else { 0.0 };
         let table = isa.code_table(less);
@@ -122,11 +143,14 @@ impl<I: CodeIsa, const BITS: usize> Multiply<I> for FloatCodes<'_, BITS> {
         sums: &mut [[I::Floats; REGISTERS]; ROWS],
     ) {
         let (panel, lane, each) = (self.panel, self.lane, ROWS * (32 / BITS));
-        assert!(self.rows.len() == panel.words() * each);
+        let (row_sums, _) = self.rows.sums.as_chunks::<ROWS>();
+        assert!(self.rows.values.len() == panel.words() * each && row_sums.len() == panel.of.count);
         // Lets the compiler leave out the checks of each load from a line.
         assert!(lane + REGISTERS * I::LANES <= PANEL);
         let middle = (1 << (BITS - 1)) as f32;
-        for (block, rows) in panel.blocks().zip(self.rows.chunks_exact(panel.of.words() * each)) {
+        let rows = self.rows.values.chunks_exact(panel.of.words() * each).zip(row_sums);
+        for (number, (rows, row_sums)) in rows.enumerate() {
+            let block = panel.block(number);
             let mut codes = [Codes::new(isa, &block, lane, middle); REGISTERS];
             for (register, codes) in codes.iter_mut().enumerate().skip(1) {
                 *codes = Codes::new(isa, &block, lane + register * I::LANES, middle);
@@ -146,10 +170,13 @@ impl<I: CodeIsa, const BITS: usize> Multiply<I> for FloatCodes<'_, BITS> {
                     }
                 }
             }
-            for (sums, of_block) in sums.iter_mut().zip(of_block) {
+            for ((sums, of_block), row_sum) in sums.iter_mut().zip(of_block).zip(row_sums) {
                 for (register, (sum, [even, odd])) in sums.iter_mut().zip(of_block).enumerate() {
-                    let scale = isa.load(&block.scales.0[lane + register * I::LANES..]);
-                    *sum = (even + odd).mul_add(scale, *sum);
+                    let factors = Factors::new(isa, &block, lane + register * I::LANES, middle);
+                    *sum = (even + odd).mul_add(factors.scale, *sum);
+                    if let Some(addend) = factors.addend {
+                        *sum = addend.mul_add(isa.splat(*row_sum), *sum);
+                    }
                 }
             }
         }
@@ -169,14 +196,19 @@ fn decode<I: CodeIsa, const BITS: usize>(
     assert!(lane + I::LANES <= PANEL);
     let middle = (1 << (BITS - 1)) as f32;
     let mut out = out.chunks_mut(step);
-    for block in panel.blocks() {
+    for number in 0..panel.of.count {
+        let block = panel.block(number);
         let codes = Codes::new(isa, &block, lane, middle);
-        let scale = isa.load(&block.scales.0[lane..]);
+        let Factors { scale, addend } = Factors::new(isa, &block, lane, middle);
         for word in block.codes {
             let word = isa.load_words(&word.0[lane..]);
             for term in 0..32 / BITS {
                 if let Some(out) = out.next() {
-                    (codes.value::<BITS>(isa, word, term) * scale).store(out);
+                    let code = codes.value::<BITS>(isa, word, term);
+                    match addend {
+                        Some(addend) => code.mul_add(scale, addend).store(out),
+                        None => (code * scale).store(out),
+                    }
                 }
             }
         }

@@ -1,14 +1,14 @@
 //! Products of packed weights with rows rounded to 8 bits.
 
 use super::operand::{Rounded, RoundedRows};
-use super::{BlockZeros, Panel, by_panels, registers, tile, with_bits};
+use super::{BlockZeros, Numbers, Panel, by_panels, registers, tile, with_bits};
 use crate::flex::{
     memory::{InOrder, Unwritten, Written},
-    simd::{DotInstructions, DotIsa, Floats, Ints, match_dot_isa},
+    simd::{DotInstructions, DotIsa, Floats, Ints, halves, match_dot_isa},
     tile::Multiply,
     view::Matrix,
 };
-use crate::spec::bits::{PANEL, Panels, ZeroPoints};
+use crate::spec::bits::{PANEL, Panels};
 
 /// Maximum number of rows of a tile.
 const ROWS: usize = 8;
@@ -52,7 +52,6 @@ impl Panel<'_> {
         bias: Option<&[f32]>,
         out: Unwritten<'a>,
     ) -> Written<'a> {
-        assert!(!matches!(self.of.zeros, ZeroPoints::Floats(_)));
         let registers = registers(rows.rows, dot.lanes());
         out.in_columns(registers * dot.lanes(), |lane, out| {
             let (first, outputs) = (self.first_output() + lane, out.columns());
@@ -91,12 +90,13 @@ impl<I: DotIsa, const BITS: usize> Multiply<I> for ByteCodes<'_, BITS> {
         let (middle, less) = (1 << (BITS - 1), I::code_offset(BITS));
         let rows =
             row_sums.iter().zip(row_scales).zip(self.rows.values.chunks_exact(panel.of.words() * each));
-        for (block, ((row_sums, row_scales), values)) in panel.blocks().zip(rows) {
+        for (number, ((row_sums, row_scales), values)) in rows.enumerate() {
+            let block = panel.block(number);
             let mut of_block = [[isa.splat_int(0); REGISTERS]; ROWS];
             for (row_sum, sums) in row_sums.iter().zip(&mut of_block) {
                 for (register, sum) in sums.iter_mut().enumerate() {
-                    *sum = match block.zeros {
-                        BlockZeros::Whole(zeros) => {
+                    *sum = match block.numbers {
+                        Numbers::Scaled(_, BlockZeros::Whole(zeros)) => {
                             let zeros = isa.load_bytes(&zeros[lane + register * I::LANES..]);
                             (zeros + isa.splat_int(-less)) * isa.splat_int(-*row_sum)
                         }
@@ -119,10 +119,25 @@ impl<I: DotIsa, const BITS: usize> Multiply<I> for ByteCodes<'_, BITS> {
                     }
                 }
             }
-            for ((sums, of_block), row_scale) in sums.iter_mut().zip(of_block).zip(row_scales) {
+            let of_rows = row_sums.iter().zip(row_scales);
+            for ((sums, of_block), (row_sum, row_scale)) in sums.iter_mut().zip(of_block).zip(of_rows) {
                 for (register, (sum, of_block)) in sums.iter_mut().zip(of_block).enumerate() {
-                    let scale = isa.load(&block.scales.0[lane + register * I::LANES..]);
-                    *sum = (of_block.floats() * scale).mul_add(isa.splat(*row_scale), *sum);
+                    let lane = lane + register * I::LANES;
+                    let row_sum = isa.splat(*row_sum as f32);
+                    let of_block = of_block.floats();
+                    let scaled = match block.numbers {
+                        Numbers::Scaled(scales, BlockZeros::Floats(zeros)) => {
+                            let less = isa.splat(middle as f32) - isa.load(&zeros.0[lane..]);
+                            less.mul_add(row_sum, of_block) * isa.load(&scales.0[lane..])
+                        }
+                        Numbers::Scaled(scales, _) => of_block * isa.load(&scales.0[lane..]),
+                        Numbers::Halves(words) => {
+                            let [scale, offset] = halves(isa, isa.load_words(&words.0[lane..]));
+                            let addend = scale * isa.splat(middle as f32) - offset;
+                            addend.mul_add(row_sum, of_block * scale)
+                        }
+                    };
+                    *sum = scaled.mul_add(isa.splat(*row_scale), *sum);
                 }
             }
         }

@@ -10,13 +10,24 @@ use crate::flex::{
 use crate::spec::bits::Panels;
 
 /// Largest code of an operand that is rounded to 8 bits.
-const LEVELS: f32 = 127.0;
+pub const LEVELS: f32 = 127.0;
 
 /// Rows of floats, packed in panels of at most `panel` rows: the values of all rows for one position are contiguous.
 pub struct Floats {
     pub panel: usize,
     places: usize,
+    blocks: usize,
     values: Vec<f32>,
+    /// Sum of each block.
+    sums: Vec<f32>,
+}
+
+/// Some rows of [`Floats`].
+#[derive(Clone, Copy)]
+pub struct FloatRows<'a> {
+    pub rows: usize,
+    pub values: &'a [f32],
+    pub sums: &'a [f32],
 }
 
 /// Rows rounded to 8 bits, block by block, in panels: the words, scales and sums of all rows for one word or block are contiguous.
@@ -70,30 +81,57 @@ fn split(rows: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
+/// Number of elements that are added side by side.
+const LANES: usize = 8;
+
+/// Returns the sum of a block, whose order does not depend on the instruction set.
+pub fn sum(block: &[f32]) -> f32 {
+    let (parts, rest) = block.as_chunks::<LANES>();
+    let mut sums = [0.0; LANES];
+    for part in parts {
+        for (sum, x) in sums.iter_mut().zip(part) {
+            *sum += x;
+        }
+    }
+    for (sum, x) in sums.iter_mut().zip(rest) {
+        *sum += x;
+    }
+    let [a, b, c, d, e, f, g, h] = sums;
+    ((a + e) + (c + g)) + ((b + f) + (d + h))
+}
+
 impl Floats {
     pub fn new(x: Matrix<'_>, panels: &Panels, panel: usize) -> Self {
-        let places = panels.count * panels.blocks.size;
+        let (blocks, size) = (panels.count, panels.blocks.size);
+        let places = blocks * size;
         let mut values = repeated(x.rows * places, 0.0);
+        let mut sums = repeated(x.rows * blocks, 0.0);
         let mut row = vec![0.0; places];
         for rows in split(x.rows, panel) {
             let (first, count) = (rows.start, rows.len());
             let out = &mut values[first * places..rows.end * places];
+            let sums = &mut sums[first * blocks..rows.end * blocks];
             for at in rows {
                 lay_out(panels, &x.values[at * x.columns..][..x.columns], &mut row);
+                let sums = sums[at - first..].iter_mut().step_by(count);
+                for (sum_of_block, block) in sums.zip(row.chunks_exact(size)) {
+                    *sum_of_block = sum(block);
+                }
                 for (out, value) in out[at - first..].iter_mut().step_by(count).zip(&row) {
                     *out = *value;
                 }
             }
         }
-        Self { panel, places, values }
+        Self { panel, places, blocks, values, sums }
     }
 
-    /// The packed values of each panel, with the indices of its rows.
-    pub fn rows(&self) -> impl Iterator<Item = (Range<usize>, &[f32])> {
+    /// The packed values of each panel.
+    pub fn rows(&self) -> impl Iterator<Item = FloatRows<'_>> {
         let rows = self.values.len() / self.places;
-        split(rows, self.panel).map(|rows| {
-            let values = &self.values[rows.start * self.places..rows.end * self.places];
-            (rows, values)
+        split(rows, self.panel).map(|rows| FloatRows {
+            rows: rows.len(),
+            values: &self.values[rows.start * self.places..rows.end * self.places],
+            sums: &self.sums[rows.start * self.blocks..rows.end * self.blocks],
         })
     }
 }
@@ -154,7 +192,7 @@ impl Rounded {
 }
 
 /// Words of every `P`-th code of `4 * P`, first of those from the first one on.
-fn interleave<'a, const P: usize>(codes: &[i8], out: impl Iterator<Item = &'a mut u32>) {
+pub fn interleave<'a, const P: usize>(codes: &[i8], out: impl Iterator<Item = &'a mut u32>) {
     let mut out = out;
     for codes in codes.chunks_exact(4 * P) {
         for part in 0..P {
@@ -171,13 +209,19 @@ compiled_per_set! {
     fn round(x: &[f32], codes: &mut [i8], scale: &mut f32, sum: &mut i32) = round_of;
 }
 
+/// A number that is added to it loses its fraction, half to even, and is in the lowest bits of the sum.
+pub const WHOLE: f32 = 12_582_912.0;
+
+/// Returns the largest magnitude, NaN if an element is.
+#[inline(always)]
+pub fn largest_of(x: &[f32]) -> f32 {
+    // As integers, NaN is above all others.
+    f32::from_bits(x.iter().fold(0, |most, x| most.max(x.abs().to_bits())))
+}
+
 #[inline(always)]
 fn round_of<S: MulAdd>(x: &[f32], codes: &mut [i8], scale: &mut f32, sum: &mut i32) {
-    /// A number that is added to it loses its fraction, half to even, and is in the lowest bits of the sum.
-    const WHOLE: f32 = 12_582_912.0;
-    // As integers, NaN is above all others.
-    let largest = x.iter().fold(0, |most, x| most.max(x.abs().to_bits()));
-    let largest = f32::from_bits(largest);
+    let largest = largest_of(x);
     if largest < f32::INFINITY {
         let finer = if largest > 0.0 { (LEVELS / largest).min(f32::MAX) } else { 0.0 };
         let mut all = 0;

@@ -1,9 +1,11 @@
 //! Comparison with products of the primitives.
 
 use burn::tensor::{Int, Tensor, TensorData};
+use half::f16;
 
 use crate::flex::simd::{with_each_dot, with_each_set};
 use crate::quantize::{BitData, BitMatrix, Blocks, Zeros, in_bytes, matmul_bits, matmul_wide};
+use crate::spec::bits::ZeroPoints;
 use crate::testing::{float, near, noise};
 
 /// Form of the zero points.
@@ -12,6 +14,8 @@ enum ZeroPointCase {
     Middle,
     Packed,
     Plain,
+    /// Floats of which the matrix only stores half precision.
+    Halves,
 }
 
 fn bytes(count: usize, seed: u32) -> Vec<u8> {
@@ -32,9 +36,11 @@ fn data(blocks: Blocks, kind: ZeroPointCase, groups: Option<Vec<i32>>) -> BitDat
     let count = blocks.inputs.div_ceil(blocks.size);
     let row = count * blocks.size * blocks.bits / 8;
     let floats = |seed| noise::<1>([blocks.outputs * count], seed).into_data();
+    let halves = |seed| floats(seed).iter::<f32>().map(f16::from_f32).map(f16::to_f32).collect::<Vec<_>>();
+    let quotients = || halves(10).into_iter().zip(halves(8)).map(|(offset, scale)| offset / scale).collect();
     BitData {
         codes: flat(bytes(blocks.outputs * row, 7)),
-        scales: floats(8),
+        scales: if kind == ZeroPointCase::Halves { flat(halves(8)) } else { floats(8) },
         zeros: match kind {
             ZeroPointCase::Middle => None,
             ZeroPointCase::Packed => {
@@ -42,6 +48,7 @@ fn data(blocks: Blocks, kind: ZeroPointCase, groups: Option<Vec<i32>>) -> BitDat
                 Some(flat(bytes(blocks.outputs * row, 9)))
             }
             ZeroPointCase::Plain => Some(floats(10)),
+            ZeroPointCase::Halves => Some(flat::<f32>(quotients())),
         },
         groups: groups.map(flat),
     }
@@ -63,7 +70,9 @@ fn matrix(blocks: Blocks, data: &BitData) -> Tensor<2> {
 fn check(blocks: Blocks, kind: ZeroPointCase, groups: Option<Vec<i32>>) {
     let data = data(blocks, kind, groups);
     let floats = matrix(blocks, &data);
-    let packed = BitMatrix::new(blocks, data);
+    let packed = BitMatrix::new(blocks, data).in_halves();
+    let is_half = matches!(packed.panels().zeros, ZeroPoints::Halves(_));
+    assert_eq!(is_half, kind == ZeroPointCase::Halves);
     near(packed.floats(&Default::default()), floats.clone().into_data(), 0.0);
     let bias = noise::<1>([blocks.outputs], 3);
     let scale = (blocks.inputs << blocks.bits) as f32;
@@ -80,7 +89,7 @@ fn check(blocks: Blocks, kind: ZeroPointCase, groups: Option<Vec<i32>>) {
         };
         let bias = Some(bias.clone());
         agree(&packed, matmul_wide(x.clone(), floats.clone(), bias.clone()));
-        if kind != ZeroPointCase::Plain && packed.panels().order.is_none() {
+        if packed.panels().order.is_none() {
             let rounded = in_bytes(x.clone(), blocks.size);
             let expected = matmul_wide(rounded, floats.clone(), bias);
             agree(&packed.clone().in_bytes(), expected);
@@ -95,7 +104,9 @@ fn blocks(inputs: usize, outputs: usize, bits: usize, size: usize) -> Blocks {
 #[test]
 fn all_bits_and_zero_points() {
     for bits in [2, 4, 8] {
-        for kind in [ZeroPointCase::Middle, ZeroPointCase::Packed, ZeroPointCase::Plain] {
+        for kind in
+            [ZeroPointCase::Middle, ZeroPointCase::Packed, ZeroPointCase::Plain, ZeroPointCase::Halves]
+        {
             check(blocks(70, 37, bits, 32), kind, None);
         }
         check(blocks(48, 16, bits, 16), ZeroPointCase::Packed, None);
@@ -110,8 +121,9 @@ fn inputs_in_any_order() {
         let mixed = (0..70).map(|input| input * 29 % 5).collect();
         check(blocks(70, 33, bits, 16), ZeroPointCase::Packed, Some(mixed));
         // One group has more inputs than a block, others have none.
-        let one = (0..64).map(|input| i32::from(input == 9)).collect();
-        check(blocks(64, 5, bits, 16), ZeroPointCase::Plain, Some(one));
+        let one: Vec<_> = (0..64).map(|input| i32::from(input == 9)).collect();
+        check(blocks(64, 5, bits, 16), ZeroPointCase::Plain, Some(one.clone()));
+        check(blocks(64, 5, bits, 16), ZeroPointCase::Halves, Some(one));
     }
 }
 
@@ -137,13 +149,14 @@ fn the_longest_sums_fit() {
 #[test]
 fn what_is_not_finite_stays_so() {
     let blocks = blocks(64, 20, 4, 32);
-    let packed = BitMatrix::new(blocks, data(blocks, ZeroPointCase::Packed, None));
+    let packed = [ZeroPointCase::Packed, ZeroPointCase::Halves]
+        .map(|kind| BitMatrix::new(blocks, data(blocks, kind, None)).in_halves());
     for odd in [f32::NAN, f32::INFINITY] {
         let x = noise::<2>([2, 64], 1).into_data();
         let mut x: Vec<f32> = x.iter().collect();
         x[70] = odd;
         let x = float::<2>(TensorData::new(x, [2, 64]));
-        for packed in [packed.clone(), packed.clone().in_bytes()] {
+        for packed in packed.iter().flat_map(|packed| [packed.clone(), packed.clone().in_bytes()]) {
             with_each_dot(|_| {
                 let y = matmul_bits(x.clone(), &packed, None).into_data();
                 let y: Vec<f32> = y.iter().collect();

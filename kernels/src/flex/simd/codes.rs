@@ -13,7 +13,7 @@ use super::{
     avx512::{F32x16, I32x16},
     memory::with_features,
 };
-use super::{Ints, Isa, Portable};
+use super::{Ints, Isa, Portable, sealed::Register};
 
 /// An instruction set that makes floats of codes.
 pub trait CodeIsa: Isa {
@@ -30,6 +30,20 @@ pub trait CodeIsa: Isa {
         number: usize,
         table: Self::CodeTable,
     ) -> Self::Floats;
+}
+
+/// The lower and the upper halves of words as numbers in half precision, none of them infinite or NaN.
+#[inline(always)]
+pub fn halves<I: Isa>(isa: I, words: I::Ints) -> [I::Floats; 2] {
+    let number = |magnitude: I::Ints, sign: I::Ints| {
+        let bits = (magnitude + sign).lanes();
+        // The exponents of half precision begin 112 later.
+        isa.load(bytemuck::cast_slice(bits.as_ref())) * isa.splat(f32::from_bits((127 + 112) << 23))
+    };
+    let only = |mask: i32| words & isa.splat_int(mask);
+    let low = number(only(0x7fff) * isa.splat_int(1 << 13), only(0x8000) * isa.splat_int(1 << 16));
+    let high = number(words.shifted_right(3) & isa.splat_int(0x0fff_e000), only(i32::MIN));
+    [low, high]
 }
 
 /// Converts codes and subtracts `less`.

@@ -173,6 +173,17 @@ macro_rules! constant {
 }
 
 impl DotInstructions {
+    /// Returns true if one instruction multiplies four bytes for each lane and adds the products.
+    pub fn adds_bytes_at_once(self) -> bool {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512Vnni(_) | Self::AvxVnni(_) => true,
+            #[cfg(target_arch = "aarch64")]
+            Self::NeonDot(_) => true,
+            _ => false,
+        }
+    }
+
     /// All instructions of the processor, from the fastest on, without those of deterministic calls.
     pub fn all() -> impl Iterator<Item = Self> {
         let all = [

@@ -4,6 +4,7 @@ use alloc::{vec, vec::Vec};
 use burn::module::Module;
 use burn::tensor::{DType, Device, Int, Tensor, TensorData};
 
+use super::halves::scale_and_zero;
 use crate::{
     backend::runs_cubes,
     spec::bits::{BitMatrix, Blocks, PANEL, ZeroPoints},
@@ -28,15 +29,17 @@ impl Coded {
         if !runs_cubes(device) || panels.order.is_some() || panels.codes.is_empty() {
             return None;
         }
-        let zeros: Vec<f32> = match &panels.zeros {
+        let scales = || panels.scales.iter().flat_map(|line| line.0).collect();
+        let (scales, zeros): (Vec<f32>, Vec<f32>) = match &panels.zeros {
             ZeroPoints::Middle => {
-                vec![(1u32 << (panels.blocks.bits - 1)) as f32; panels.scales.len() * PANEL]
+                let middle = (1u32 << (panels.blocks.bits - 1)) as f32;
+                (scales(), vec![middle; panels.scales.len() * PANEL])
             }
-            ZeroPoints::Whole(zeros) => zeros.as_flattened().iter().map(|&x| x.into()).collect(),
-            ZeroPoints::Floats(zeros) => zeros.iter().flat_map(|line| line.0).collect(),
+            ZeroPoints::Whole(zeros) => (scales(), zeros.as_flattened().iter().map(|&x| x.into()).collect()),
+            ZeroPoints::Floats(zeros) => (scales(), zeros.iter().flat_map(|line| line.0).collect()),
+            ZeroPoints::Halves(words) => words.iter().flat_map(|line| line.0).map(scale_and_zero).unzip(),
         };
         let codes: Vec<u32> = panels.codes.iter().flat_map(|line| line.0).collect();
-        let scales: Vec<f32> = panels.scales.iter().flat_map(|line| line.0).collect();
         let single = |values: Vec<f32>| {
             let length = values.len();
             Tensor::from_data(TensorData::new(values, [length]), (device, DType::F32))

@@ -4,16 +4,14 @@ use alloc::{borrow::Cow, sync::Arc, vec, vec::Vec};
 
 use burn::tensor::{DType, Device, Tensor, TensorData};
 
+use super::halves::scale_and_zero;
 use crate::{
     backend::Runtime,
     ensure,
     fault::fail,
-    spec::bits::{BitMatrix, Blocks, Line, PANEL, Panels, ZeroPoints},
+    spec::bits::{BitMatrix, Blocks, Line, MAX_BYTE_BLOCK, PANEL, Panels, ZeroPoints},
     spec::indices::Axis,
 };
-
-/// Maximum size of a block whose operand may be rounded to 8 bits: its sums fit 16 bits.
-pub const MAX_BYTE_BLOCK: usize = 256;
 
 /// A packed matrix as stored in a file.
 #[derive(Clone, Debug)]
@@ -94,9 +92,8 @@ impl BitMatrix {
     /// Selects products whose operands are rounded to 8 bits, block by block.
     pub fn in_bytes(self) -> Self {
         let Self { panels, .. } = &self;
-        let is_whole = !matches!(panels.zeros, ZeroPoints::Floats(_));
         ensure!(
-            is_whole && panels.blocks.size <= MAX_BYTE_BLOCK && panels.order.is_none(),
+            panels.blocks.size <= MAX_BYTE_BLOCK && panels.order.is_none(),
             "cannot round the operands of {:?} to 8 bits",
             panels.blocks
         );
@@ -120,12 +117,14 @@ impl BitMatrix {
                 let at = panel * of.count + block;
                 let word = of.codes[at * words + first / u32::BITS as usize].0[lane];
                 let code = (word >> (first % u32::BITS as usize)) & ((1 << bits) - 1);
-                let zero = match &of.zeros {
-                    ZeroPoints::Middle => (1u32 << (bits - 1)) as f32,
-                    ZeroPoints::Whole(zeros) => f32::from(zeros[at][lane]),
-                    ZeroPoints::Floats(zeros) => zeros[at].0[lane],
+                let scale = |zero| (of.scales[at].0[lane], zero);
+                let (scale, zero) = match &of.zeros {
+                    ZeroPoints::Middle => scale((1u32 << (bits - 1)) as f32),
+                    ZeroPoints::Whole(zeros) => scale(f32::from(zeros[at][lane])),
+                    ZeroPoints::Floats(zeros) => scale(zeros[at].0[lane]),
+                    ZeroPoints::Halves(words) => scale_and_zero(words[at].0[lane]),
                 };
-                values[input * outputs + output] = (code as f32 - zero) * of.scales[at].0[lane];
+                values[input * outputs + output] = (code as f32 - zero) * scale;
             }
         }
         let data = TensorData::new(values, [inputs, outputs]);

@@ -58,7 +58,9 @@ impl MatMulNBits {
     /// Creates a layer with a packed weight.
     pub fn new(matrix: BitMatrix, bias: Option<Param<Tensor<1>>>, device: &Device) -> Self {
         let coded = Coded::new(&matrix, device);
-        let weight = if BitMatrix::is_for(device) || coded.is_some() {
+        let weight = if BitMatrix::is_for(device) {
+            Matrix::Bits(Bits { matrix: matrix.in_halves() })
+        } else if coded.is_some() {
             Matrix::Bits(Bits { matrix })
         } else {
             Matrix::Floats(Param::from_tensor(matrix.floats(device)))
