@@ -175,6 +175,11 @@ FAULTS = [
         "the axes are reversed",
         partial(moves.identity_transpose, lambda axes: list(reversed(axes))),
     ),
+    Fault(
+        "transpose of joined axes",
+        "axes of a run change places",
+        partial(moves.joined_axes, lambda runs, axes: [axis for at in axes for axis in reversed(runs[at])]),
+    ),
     Fault("reshape after a transpose", "longer axes change places", partial(moves.ones_moved, lambda axes: True)),
     Fault("slice of all", "a step is negative", partial(moves.slice_of_all, False)),
     Fault("pad of nothing", "a pad is 1", partial(moves.pad_of_nothing, 1)),

@@ -102,6 +102,26 @@ def axes_of_size_1():
                 yield within(at, one), z3.simplify(rest - row_major(at, one), som=True) == 0
 
 
+def cuts(count):
+    """All ways to cut a list of axes into runs."""
+    for size in range(count):
+        for places in combinations(range(1, count), size):
+            yield [list(range(start, end)) for start, end in zip((0, *places), (*places, count))]
+
+
+def joined_axes(moved_runs=lambda runs, axes: [axis for at in axes for axis in runs[at]]):
+    """Runs of axes that are joined, moved and separated: the result is that of moving the runs."""
+    for rank in RANKS:
+        i, sizes = variables("i", rank), variables("n", rank)
+        at = lambda axes: row_major([i[axis] for axis in axes], [sizes[axis] for axis in axes])
+        for runs in cuts(rank):
+            lengths = [z3.Product([sizes[axis] for axis in run]) for run in runs]
+            yield [], z3.simplify(row_major([at(run) for run in runs], lengths) - at(range(rank)), som=True) == 0
+            for axes in permutations(range(len(runs))):
+                joined = row_major([at(runs[run]) for run in axes], [lengths[run] for run in axes])
+                yield [], z3.simplify(joined - at(moved_runs(runs, axes)), som=True) == 0
+
+
 def reshapes():
     """The last of several reshapes determines the result: the element at a row-major index is the same in all."""
     x, i, f = elements("x", 1), z3.Int("i"), function("f", 2)
@@ -286,6 +306,7 @@ LAWS = {
     "reshapes": (reshapes, ""),
     "reshape after a transpose": (ones_moved, "axes whose size is not 1 keep their order"),
     "transpose after a reshape": (ones_moved, "axes whose size is not 1 keep their order"),
+    "transpose of joined axes": (joined_axes, "each run of joined axes is separated again"),
     "transposes around an elementwise operator": (around_elementwise, "other operands have one element"),
     "reshapes around an elementwise operator": (reshapes, "other operands have one element"),
     "reshape after a reduction": (axes_of_size_1, ""),

@@ -75,6 +75,38 @@ pub const RULES: &[Rule] = &[
             y = Unsqueeze (x, axis) z = Transpose <perm = [1, 0, 2]> (y)
         }",
     ),
+    building(
+        "transpose of joined axes",
+        "Reshape|Flatten|Squeeze|Unsqueeze:outer(Transpose:moved(Reshape|Flatten|Squeeze|Unsqueeze:inner(x, \
+             ..)), ..)",
+        |m| {
+            let x = m.value("x")?;
+            let joined = m.node("inner")?.output(0).ok_or("the node has no output")?;
+            let (from, joined) = (&m.tensor_of(x)?.shape, &m.tensor_of(joined)?.shape);
+            let runs = runs(from, joined).ok_or("")?;
+            let moved: Vec<usize> =
+                m.axes("moved")?.iter().filter_map(|&axis| runs.get(axis).cloned()).flatten().collect();
+            let sizes = moved.iter().filter_map(|&axis| from.get(axis));
+            if !sizes.eq(&m.result()?.shape) {
+                return Err("");
+            }
+            if moved.is_sorted() {
+                return Ok(x);
+            }
+            let axes = moved.iter().map(|&axis| axis as i64).collect();
+            m.call("Transpose", &[("perm", Setting::Ints(axes))], &[Some(x)])
+        },
+    )
+    .shared()
+    .law("axes that a reshape joins and another one separates are moved together")
+    .example(
+        "(float[A, 2, B, 3] x) => (float[A, 2, 3, B] z) {
+            n = Shape <start = 2, end = 3> (x) m = Shape <start = 0, end = 2> (x)
+            k = Constant <value_ints = [3]> () r = Constant <value_ints = [-1]> ()
+            j = Concat <axis = 0> (r, n, k) e = Concat <axis = 0> (m, k, n)
+            y = Reshape (x, j) t = Transpose <perm = [0, 2, 1]> (y) z = Reshape (t, e)
+        }",
+    ),
     rule("casts", "Cast:outer(Cast:inner(x))", "Cast<to = @to>(x)")
         .when(through_wider)
         .shared()
@@ -134,6 +166,22 @@ fn reshaped(m: &mut Match<'_, '_>) -> Result<ValueId, Miss> {
     sources.extend(second(m.node("inner")?));
     sources.extend(second(m.node("outer")?));
     m.reshape(x, &sources)
+}
+
+/// Returns the axes of a shape that a reshape joins to each axis of another one.
+fn runs(from: &[Dim], joined: &[Dim]) -> Option<Vec<Vec<usize>>> {
+    let mut axes = from.iter().enumerate();
+    let run = |size: &Dim| {
+        let (mut run, mut product) = (Vec::new(), Dim::from(1));
+        while product != *size {
+            let (axis, factor) = axes.next()?;
+            run.push(axis);
+            product = product.mul(factor)?;
+        }
+        Some(run)
+    };
+    let runs = joined.iter().map(run).collect();
+    if axes.next().is_none() { runs } else { None }
 }
 
 /// Fails unless the axes of `moved` whose size is not 1 keep their order.
@@ -243,6 +291,16 @@ mod tests {
               int64[3] %4 = {1, A, B}
               >
               float32[1, A, B] z = Reshape (x, %4)
+            transpose of joined axes
+              <
+              int64[3] j = {-1, B, 3},
+              int64[4] e = {A, 2, 3, B}
+              >
+              float32[2*A, B, 3] y = Reshape (x, j)
+              float32[2*A, 3, B] t = Transpose <axes: [0, 2, 1]> (y)
+              float32[A, 2, 3, B] z = Reshape (t, e)
+              =>
+              float32[A, 2, 3, B] z = Transpose <axes: [0, 1, 3, 2]> (x)
             casts
               int64[N] y = Cast <to: I64, saturate: true, toward: "Up"> (x)
               float32[N] z = Cast <to: F32, saturate: true, toward: "Up"> (y)
