@@ -1,6 +1,7 @@
 //! Files of a model and the constants in them.
 
 mod external;
+mod given;
 mod list;
 mod missing;
 pub mod signed;
@@ -22,6 +23,7 @@ use crate::types::{MAX_AXES, fit};
 use crate::weight::{ByteRange, Encoding, Weight};
 use signed::Key;
 
+pub use given::Given;
 pub use missing::{distance, no_file, shown};
 
 /// Maximum number of elements that are counted here. Those of larger constants are counted when their bytes are hashed.
@@ -39,6 +41,8 @@ pub struct Files {
     model: Option<PathBuf>,
     /// Key of the signatures that the files must have.
     key: Option<Arc<Key>>,
+    /// Source of external data, if the files are not opened here.
+    given: Option<Given>,
 }
 
 impl Files {
@@ -59,7 +63,13 @@ impl Files {
             indices: RefCell::default(),
             model: path.canonicalize().ok(),
             key,
+            given: None,
         })
+    }
+
+    /// Creates a model whose files are not opened here.
+    pub fn given(given: &Given) -> Self {
+        Files { given: Some(given.clone()), ..Self::memory(given.model()) }
     }
 
     /// Creates a model in memory, which cannot have external data.
@@ -70,6 +80,7 @@ impl Files {
             indices: RefCell::default(),
             model: None,
             key: None,
+            given: None,
         }
     }
 

@@ -30,7 +30,7 @@ use bytes::Bytes;
 
 use crate::attributes::{self, Attributes, NamedAttribute};
 use crate::diagnostics::{Diagnostics, Problem, Site};
-use crate::files::{Files, signed};
+use crate::files::{Files, Given, signed};
 use crate::graph::{Block, Graph, Node, Value, ValueId, Values};
 use crate::licenses;
 use crate::model::Facts;
@@ -85,6 +85,11 @@ pub fn read_bytes(bytes: Bytes, options: &Options) -> Result<Untyped, Diagnostic
             .into());
     }
     read_files(Files::memory(bytes), options)
+}
+
+/// Reads a model whose files the caller reads, after checking their signatures if they have any.
+pub fn read_given(given: &Given, options: &Options) -> Result<Untyped, Diagnostics> {
+    read_files(Files::given(given), options)
 }
 
 /// Reads the graph, and reports problems if only parts of it cannot be read.

@@ -7,14 +7,20 @@
 //! The copy computes what the second file does: both simplified graphs compute what their files do, and simplification of the
 //! first graph depends on no value that the copy changes ([`Fingerprint::check`]).
 
+mod assignment;
 mod compare;
+mod compiled;
 mod constants;
 mod correspondence;
 mod elements;
+mod evaluate;
 mod form;
 mod layout;
+mod moves;
+mod numbers;
 mod side;
 mod sizes;
+mod solver;
 mod store;
 
 use std::collections::BTreeMap;
@@ -31,13 +37,15 @@ use crate::emit::fingerprint::{Fingerprint, Refusal};
 use crate::graph::{Block, ValueId, Values};
 use crate::model::{Model, display_name};
 use crate::options::{Options, Outputs, Size};
+use crate::read::Untyped;
 use crate::types::Type;
 use crate::{attempts, inspect};
 use compare::Comparison;
 use correspondence::Correspondence;
 use side::Side;
 
-pub use constants::Assignment;
+pub use assignment::Assignment;
+pub use compiled::{Compiled, packed};
 
 /// A copy of the files of a model with the weights of another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,11 +89,21 @@ pub enum Obstacle {
 pub fn adapt(compiled: &Path, other: &Path, options: &Options) -> Result<Adapted, Obstacle> {
     let first = crate::load_observed(compiled, options, &mut |_| ()).map_err(Obstacle::First)?;
     let item = Item::model(display_name(compiled));
+    adapted(&first, &item, options, |first| load_as(first, options, &|options| inspect::read(other, options)))
+}
+
+/// Returns a copy of a model with the weights of another one, which has the sizes of the first one.
+fn adapted(
+    first: &Model,
+    item: &Item,
+    options: &Options,
+    second: impl FnOnce(&Model) -> Result<Model, Obstacle>,
+) -> Result<Adapted, Obstacle> {
     // The values that the code depends on are known only after emission.
-    crate::check(&first, &item, options).map_err(Obstacle::First)?;
-    let second = load_as(&first, other, options)?;
-    let Match { assignments, renamed } = matched(&first, &second).map_err(Obstacle::Differs)?;
-    let (files, weights) = store::copy(&first, &assignments)?;
+    crate::check(first, item, options).map_err(Obstacle::First)?;
+    let second = second(first)?;
+    let Match { assignments, renamed } = matched(first, &second).map_err(Obstacle::Differs)?;
+    let (files, weights) = store::copy(first, &assignments)?;
     let values = &first.graph.values;
     let print = Fingerprint::new(values, &first.files, &[], |id| values[id].name.clone());
     let bytes: Vec<Bytes> = files.iter().map(|(_, bytes)| Bytes::from(bytes.clone())).collect();
@@ -116,11 +134,15 @@ pub fn matched<'g>(first: &'g Model, second: &'g Model) -> Result<Match<'g>, Dif
     let block = correspondence.model(bodies, &inputs, &outputs)?;
     let mut comparison = Comparison::new(&a, &b);
     comparison.block(&block)?;
-    Ok(Match { assignments: comparison.into_assignments(), renamed })
+    Ok(Match { assignments: comparison.finish()?, renamed })
 }
 
-/// Loads the model at `path` with the sizes that the inputs of `first` have.
-fn load_as(first: &Model, path: &Path, options: &Options) -> Result<Model, Obstacle> {
+/// Loads a model with the sizes that the inputs of `first` have.
+fn load_as(
+    first: &Model,
+    options: &Options,
+    read: &dyn Fn(&Options) -> Result<Untyped, Diagnostics>,
+) -> Result<Model, Obstacle> {
     let plain = Options {
         dims: BTreeMap::new(),
         inputs: BTreeMap::new(),
@@ -131,7 +153,7 @@ fn load_as(first: &Model, path: &Path, options: &Options) -> Result<Model, Obsta
         licenses: None,
         ..options.clone()
     };
-    let untyped = inspect::read(path, &plain).map_err(Obstacle::Second)?;
+    let untyped = read(&plain).map_err(Obstacle::Second)?;
     let (declared, _) = attempts::typed(&untyped, &plain);
     let values = (&first.graph.values, &declared.graph.values);
     let pairs = by_name(values.0, values.1, &first.graph.body.inputs, &declared.graph.body.inputs);
@@ -142,7 +164,9 @@ fn load_as(first: &Model, path: &Path, options: &Options) -> Result<Model, Obsta
             inputs.insert(b.name.clone(), sizes);
         }
     }
-    crate::load_observed(path, &Options { inputs, ..plain }, &mut |_| ()).map_err(Obstacle::Second)
+    let options = Options { inputs, ..plain };
+    let untyped = read(&options).map_err(Obstacle::Second)?;
+    crate::prepare(untyped, &options, &mut |_| ()).map_err(Obstacle::Second)
 }
 
 /// Returns the sizes of `first`, `None` if `second` has another rank or another number as a size. The file may leave the rank

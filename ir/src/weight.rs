@@ -63,7 +63,12 @@ impl Weight {
 
     /// Returns the elements, if they are few and of a type that the compiler computes with.
     pub fn known(&self) -> Option<Known> {
-        if self.count()? <= TINY { self.elements() } else { None }
+        if self.is_small() { self.elements() } else { None }
+    }
+
+    /// Returns `true` if the elements are so few that they may be read at compile time.
+    pub fn is_small(&self) -> bool {
+        self.count().is_some_and(|count| count <= TINY)
     }
 
     /// Returns all elements, if they are of a type that the compiler computes with.

@@ -70,6 +70,13 @@ impl Files {
             let bytes = self.open.borrow().get(file).map(|file| file.1.clone());
             return Ok((file, bytes.unwrap_or_default()));
         }
+        if let Some(given) = &self.given {
+            let bytes = given.external(relative);
+            let bytes = bytes.map_err(|reason| {
+                Problem::new(format!("cannot read external data `{location}`: {reason}"))
+            })?;
+            return Ok(self.opened(relative, bytes));
+        }
         let Some(folder) = &self.folder else {
             return Err(Problem::new(format!(
                 "external data `{location}` is supported only for .onnx files"
@@ -111,11 +118,15 @@ impl Files {
         if let Some(key) = &self.key {
             key.check(&path, &bytes)?;
         }
+        Ok(self.opened(relative, bytes))
+    }
+
+    fn opened(&self, relative: &Path, bytes: Bytes) -> (usize, Bytes) {
         let mut open = self.open.borrow_mut();
         let at = open.len();
         open.push((relative.to_owned(), bytes.clone()));
         self.indices.borrow_mut().insert(relative.to_owned(), at);
-        Ok((at, bytes))
+        (at, bytes)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Attributes, types and constants of corresponding nodes.
 
-use super::constants::{Assignment, Constants};
+use super::assignment::Assignment;
+use super::constants::Constants;
 use super::correspondence::{BlockPair, NodePair};
 use super::difference;
 use super::form::form;
@@ -10,6 +11,9 @@ use crate::diff::{self, Difference};
 use crate::graph::ValueId;
 use crate::print;
 use crate::types::Type;
+
+/// Maximum relative difference of factors that files state in single or double precision, or as a product of roots.
+const ROUNDING: f64 = 1e-6;
 
 /// Comparison of corresponding nodes in the order of the first graph.
 pub(super) struct Comparison<'s, 'g> {
@@ -24,8 +28,8 @@ impl<'s, 'g> Comparison<'s, 'g> {
         Comparison { first, second, sizes: Sizes::default(), constants: Constants::new(first, second) }
     }
 
-    pub fn into_assignments(self) -> Vec<Assignment<'g>> {
-        self.constants.assignments
+    pub fn finish(self) -> Result<Vec<Assignment<'g>>, Difference> {
+        self.constants.finish()
     }
 
     pub fn block(&mut self, block: &BlockPair<'g>) -> Result<(), Difference> {
@@ -59,6 +63,12 @@ impl<'s, 'g> Comparison<'s, 'g> {
             let (left, right) = shown.unwrap_or_else(|| (print::attributes(a), print::attributes(b)));
             return Err(difference(&location, &left, &right));
         }
+        if let (Some(a), Some(b)) = (forms.0.scale, forms.1.scale)
+            && !is_near(a, b)
+        {
+            return Err(difference(&location, &format!("scale: {a}"), &format!("scale: {b}")));
+        }
+        forms.0.kept.iter().for_each(|&id| self.constants.keep(id));
         for &(at, left, right) in &pair.inputs {
             if at == 1 && forms.0.is_transposed != forms.1.is_transposed {
                 let transposed = (forms.0.is_transposed, forms.1.is_transposed);
@@ -97,4 +107,8 @@ impl<'s, 'g> Comparison<'s, 'g> {
         let text = |ty: &Option<Type>| ty.as_ref().map_or("unknown".to_owned(), Type::to_string);
         Err(difference(&self.first.described(first), &text(&a.ty), &text(&b.ty)))
     }
+}
+
+fn is_near(a: f64, b: f64) -> bool {
+    a.to_bits() == b.to_bits() || (a - b).abs() <= ROUNDING * a.abs()
 }

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::layout::{self, Layout, Root, traced};
+use super::assignment::{Assigned, Assignment};
+use super::evaluate::{dtype, evaluated, expression};
+use super::layout::{self, Layout, Root, root, traced};
 use super::side::Side;
 use super::sizes::Sizes;
-use super::{difference, elements};
+use super::solver::Solver;
+use super::{difference, elements, numbers};
 use crate::attributes::Described;
 use crate::diff::Difference;
 use crate::dtype::DType;
@@ -16,26 +19,6 @@ use crate::weight::Weight;
 
 /// Maximum number of elements that messages show.
 const MAX_SHOWN: usize = 4;
-
-/// A weight of the first graph, and the constant of the second one whose elements it gets.
-pub struct Assignment<'g> {
-    pub weight: &'g Weight,
-    pub name: &'g str,
-    /// Order of the elements of the weight where it is used.
-    layout: Layout,
-    pub from: &'g str,
-    source: Root<'g>,
-    source_layout: Layout,
-}
-
-impl Assignment<'_> {
-    /// Returns the elements of the weight, each in [`elements::width`] bytes. `None` if they cannot be decoded.
-    pub(super) fn elements(&self) -> Option<Vec<u8>> {
-        let width = elements::width(self.weight.dtype)?;
-        let elements = elements::of(self.source, self.weight.dtype)?;
-        self.layout.undone(self.source_layout.applied(elements, width)?, width)
-    }
-}
 
 /// A constant where it is used.
 struct Constant<'g> {
@@ -57,12 +40,23 @@ pub(super) struct Constants<'s, 'g> {
     first: &'s Side<'g>,
     second: &'s Side<'g>,
     seen: BTreeSet<(ValueId, ValueId)>,
-    pub assignments: Vec<Assignment<'g>>,
+    assignments: Vec<Assignment<'g>>,
+    /// Constants that the files compute in different ways.
+    unsolved: Vec<Unsolved>,
+}
+
+/// A constant of the first graph that gets the elements of one of the second graph.
+struct Unsolved {
+    first: ValueId,
+    second: ValueId,
+    /// Sizes of the matrix in the second graph, if the first one has it transposed.
+    transposed: Option<Vec<usize>>,
+    difference: Difference,
 }
 
 impl<'s, 'g> Constants<'s, 'g> {
     pub fn new(first: &'s Side<'g>, second: &'s Side<'g>) -> Self {
-        Constants { first, second, seen: BTreeSet::new(), assignments: Vec::new() }
+        Constants { first, second, seen: BTreeSet::new(), assignments: Vec::new(), unsolved: Vec::new() }
     }
 
     /// Compares two constants, and those from which they are computed when the model is loaded.
@@ -73,13 +67,85 @@ impl<'s, 'g> Constants<'s, 'g> {
         sizes: &Sizes,
         location: &str,
     ) -> Result<(), Difference> {
+        let known = self.assignments.len();
+        let mut compared = Vec::new();
         let mut waiting = vec![(first, second, location.to_owned())];
         while let Some((a, b, location)) = waiting.pop() {
-            if self.seen.insert((a, b)) {
-                self.pair(a, b, sizes, &location, &mut waiting)?;
+            if !self.seen.insert((a, b)) {
+                continue;
             }
+            compared.push((a, b));
+            let Err(difference) = self.pair(a, b, sizes, &location, &mut waiting) else {
+                continue;
+            };
+            let is_computed = |side: &Side<'_>, id| side.values[id].maker.is_some();
+            let computed = is_computed(self.first, first) || is_computed(self.second, second);
+            let types = (self.first.values[first].ty.as_ref(), self.second.values[second].ty.as_ref());
+            if !computed || !sizes.same_types(types.0, types.1) {
+                return Err(difference);
+            }
+            self.assignments.truncate(known);
+            compared.iter().for_each(|pair| {
+                self.seen.remove(pair);
+            });
+            self.unsolved.push(Unsolved { first, second, transposed: None, difference });
+            break;
         }
         Ok(())
+    }
+
+    /// Keeps the elements of constants of the first graph where the second one has another node.
+    pub fn keep(&mut self, id: ValueId) {
+        for id in expression(self.first, id) {
+            if let Root::Stored(weight) = root(&self.first.values[id])
+                && !self.is_fixed(weight)
+            {
+                let name = &self.first.values[id].name;
+                self.assignments.push(Assignment { weight, name, from: name, elements: Assigned::Own });
+            }
+        }
+    }
+
+    /// Returns all assignments, after finding elements of weights from which others are computed.
+    pub fn finish(mut self) -> Result<Vec<Assignment<'g>>, Difference> {
+        let (first, second) = (self.first, self.second);
+        let mut solver = Solver::new(first);
+        for unsolved in &self.unsolved {
+            self.preset(&mut solver, unsolved.first);
+        }
+        for Unsolved { first, second: id, transposed, difference } in self.unsolved {
+            let stored = |id, constant| numbers::of(constant, dtype(second, id)?);
+            let wanted = evaluated(second, id, &stored);
+            let wanted = wanted.and_then(|wanted| match &transposed {
+                Some(sizes) => numbers::transposed(&wanted, sizes),
+                None => Some(wanted),
+            });
+            let solved = wanted.and_then(|wanted| solver.solve(first, second.source(id), &wanted));
+            solved.ok_or(difference)?;
+        }
+        let found = solver.into_found().map(|found| Assignment {
+            weight: found.weight,
+            name: &first.values[found.id].name,
+            from: found.from,
+            elements: Assigned::Computed(found.elements),
+        });
+        self.assignments.extend(found);
+        Ok(self.assignments)
+    }
+
+    /// Passes on the elements of weights that are also used elsewhere, where the second graph has them.
+    fn preset(&self, solver: &mut Solver<'s, 'g>, id: ValueId) {
+        for id in expression(self.first, id) {
+            let Root::Stored(weight) = root(&self.first.values[id]) else {
+                continue;
+            };
+            let mut assigned = self.assignments.iter();
+            let assigned = assigned.find(|other| other.weight.start() == weight.start());
+            let elements = assigned.and_then(Assignment::elements);
+            if let Some(elements) = elements.and_then(|bytes| numbers::read(&bytes, weight.dtype)) {
+                solver.set(id, weight, elements);
+            }
+        }
     }
 
     /// Compares two matrices of which one is used transposed.
@@ -106,13 +172,21 @@ impl<'s, 'g> Constants<'s, 'g> {
             (Some((a, left)), Some((b, right))) if same && left == right && a.is_data() && b.is_data() => {
                 self.data((first, a), (second, b), sizes, location)
             }
-            _ => {
+            (a, b) => {
                 let text = |side: &Side<'_>, id: ValueId, is_transposed: bool| {
                     let ty = side.values[id].ty.as_ref().map_or("unknown".to_owned(), Type::to_string);
                     if is_transposed { format!("{ty}, transposed") } else { ty }
                 };
-                let (a, b) = (text(self.first, first, transposed.0), text(self.second, second, transposed.1));
-                Err(self.differs(location, (first, &a), (second, &b)))
+                let (c, d) = (text(self.first, first, transposed.0), text(self.second, second, transposed.1));
+                let difference = self.differs(location, (first, &c), (second, &d));
+                match (a, b) {
+                    (Some((_, left)), Some((_, right))) if same && left == right => {
+                        let transposed = matrix(self.second.values[second].ty.as_ref());
+                        self.unsolved.push(Unsolved { first, second, transposed, difference });
+                        Ok(())
+                    }
+                    _ => Err(difference),
+                }
             }
         }
     }
@@ -160,15 +234,8 @@ impl<'s, 'g> Constants<'s, 'g> {
                     && !elements::is_symbolic(b.constant) =>
             {
                 let (name, from) = (&self.first.values[a.root].name, &self.second.values[b.root].name);
-                let (layout, source_layout) = (a.layout, b.layout);
-                self.assignments.push(Assignment {
-                    weight,
-                    name,
-                    layout,
-                    from,
-                    source: b.constant,
-                    source_layout,
-                });
+                let elements = Assigned::Moved(a.layout, b.constant, b.layout);
+                self.assignments.push(Assignment { weight, name, from, elements });
                 Ok(())
             }
             _ => self.fixed((first, &a), (second, &b), sizes, location),

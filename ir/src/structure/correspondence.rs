@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::difference;
-use super::form::form;
-use super::side::{Side, commutes};
+use super::form::{Form, form};
+use super::side::Side;
 use crate::diff::Difference;
 use crate::graph::{Block, Node, ValueId};
 use crate::ops::custom::Custom;
@@ -110,7 +110,8 @@ impl<'s, 'g> Correspondence<'s, 'g> {
 
     fn nodes(&mut self, first: &'g Node, second: &'g Node) -> Result<NodePair<'g>, Difference> {
         let location = self.label(first);
-        if form(self.first, first).kind != form(self.second, second).kind {
+        let (left, right) = (form(self.first, first), form(self.second, second));
+        if left.kind != right.kind {
             let other = format!("{}, node `{}`", second.kind, self.second.name(second));
             return Err(difference(&location, &first.kind, &other));
         }
@@ -121,21 +122,20 @@ impl<'s, 'g> Correspondence<'s, 'g> {
                 (first.version.to_string(), second.version.to_string()),
             )?;
         }
-        let used = |node: &Node| {
-            let end = node.inputs.iter().rposition(Option::is_some);
-            end.map_or(0, |at| at.saturating_add(1))
-        };
-        let counts = (used(first), used(second));
+        if let (true, 2 | 3, 2 | 3) = (left.has_bias, left.inputs.len(), right.inputs.len()) {
+            let text = |form: &Form| if form.inputs.len() > 2 { "present" } else { "absent" }.to_owned();
+            same_count(&format!("the bias of {location}"), (text(&left), text(&right)))?;
+        }
         same_count(
             &format!("the number of inputs of {location}"),
-            (counts.0.to_string(), counts.1.to_string()),
+            (left.inputs.len().to_string(), right.inputs.len().to_string()),
         )?;
-        let mut others = second.inputs.clone();
-        if self.are_swapped(first, second) {
+        let mut others = right.inputs.clone();
+        if self.are_swapped(&left, &right) {
             others.reverse();
         }
         let mut inputs = Vec::new();
-        for (at, (a, b)) in first.inputs.iter().zip(&others).enumerate() {
+        for (at, (a, b)) in left.inputs.iter().zip(&others).enumerate() {
             match (*a, *b) {
                 (Some(a), Some(b)) => {
                     self.pair(a, b, &|| format!("input {at} of {location}"))?;
@@ -193,12 +193,12 @@ impl<'s, 'g> Correspondence<'s, 'g> {
     }
 
     /// Returns `true` if the inputs of the second node are in the other order.
-    fn are_swapped(&self, first: &Node, second: &Node) -> bool {
+    fn are_swapped(&self, first: &Form, second: &Form) -> bool {
         let ([Some(a), Some(b)], [Some(c), Some(d)]) = (first.inputs.as_slice(), second.inputs.as_slice())
         else {
             return false;
         };
-        if !commutes(first) {
+        if !first.commutes || !second.commutes {
             return false;
         }
         let known = |x: &ValueId, y: &ValueId| self.pairs.get(x) == Some(y);

@@ -1,13 +1,11 @@
 //! Order of the elements of a weight where it is used.
 
+use super::moves::RESHAPES;
 use super::side::Side;
 use crate::graph::{Node, Value, ValueId};
 use crate::ops::shape::transpose::Transpose;
 use crate::types::{Known, Type};
 use crate::weight::Weight;
-
-/// Operators that keep the order of elements.
-const RESHAPES: [&str; 5] = ["Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"];
 
 /// The constant from which a value is computed by moving elements.
 #[derive(Clone, Copy)]
@@ -56,7 +54,8 @@ pub(super) fn traced<'g>(side: &Side<'g>, id: ValueId) -> (ValueId, Root<'g>, La
     }
 }
 
-fn root(value: &Value) -> Root<'_> {
+/// Returns the constant that a value is.
+pub(super) fn root(value: &Value) -> Root<'_> {
     match (&value.weight, value.known.peek(), &value.maker) {
         (Some(weight), ..) => Root::Stored(weight),
         (None, Some(known), _) => Root::Known(known),

@@ -7,7 +7,6 @@ use super::form::form;
 use crate::attributes::Attribute;
 use crate::diagnostics::shown;
 use crate::graph::{Block, Graph, Node, ValueId, Values};
-use crate::ops;
 use crate::types::Type;
 
 /// A graph, the definitions of its values, and hashes of them that do not depend on names.
@@ -43,15 +42,15 @@ impl<'g> Side<'g> {
     /// Returns a hash of the computation of a node.
     pub fn node_hash(&self, node: &Node) -> u64 {
         let input = |id: &Option<ValueId>| id.map(|id| self.hash(id));
-        let mut inputs: Vec<Option<u64>> = node.inputs.iter().map(input).collect();
-        if commutes(node) {
+        let form = form(self, node);
+        let mut inputs: Vec<Option<u64>> = form.inputs.iter().map(input).collect();
+        if form.commutes {
             inputs.sort_unstable();
         }
         let blocks = node.blocks.iter().map(|(name, block)| {
             let outputs: Vec<u64> = block.outputs.iter().map(|&id| self.hash(id)).collect();
             (name, outputs)
         });
-        let form = form(self, node);
         let attributes = unsized_attributes(&form.attributes);
         hashed(&(form.kind, attributes, inputs, blocks.collect::<Vec<_>>()))
     }
@@ -80,6 +79,15 @@ impl<'g> Side<'g> {
         }
     }
 
+    /// Returns the name of a constant, or of the first one from which it is computed.
+    pub fn source(&self, id: ValueId) -> &'g str {
+        let mut at = id;
+        while let Some(from) = self.values[at].maker.as_ref().and_then(|node| node.input(0)) {
+            at = from;
+        }
+        &self.values[at].name
+    }
+
     /// Returns the name of a node for messages.
     pub fn name(&self, node: &Node) -> String {
         shown(&node.site(self.values).node)
@@ -101,15 +109,6 @@ impl<'g> Side<'g> {
             }
         }
     }
-}
-
-/// First version in which both operands of an operator broadcast. Before it, an attribute aligns the second one.
-const BROADCASTS: i64 = 7;
-
-/// Returns `true` if the order of the two inputs does not matter.
-pub(super) fn commutes(node: &Node) -> bool {
-    let symmetric = ops::facts(&node.kind).commutative && node.version >= BROADCASTS;
-    symmetric && matches!(node.inputs.as_slice(), [Some(_), Some(_)])
 }
 
 /// Returns attributes without symbolic sizes, whose names differ between files.

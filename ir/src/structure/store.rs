@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use super::constants::Assignment;
+use super::assignment::Assignment;
 use super::{Moved, Obstacle, elements};
 use crate::model::Model;
 
@@ -49,7 +49,7 @@ pub(super) fn copy<'g>(
         if !rest.is_empty() {
             return Err(unstorable());
         }
-        if !moved.iter().any(|other| other.name == assignment.name) {
+        if !assignment.is_own() && !moved.iter().any(|other| other.name == assignment.name) {
             let (name, from) = (assignment.name.to_owned(), assignment.from.to_owned());
             moved.push(Moved { name, from, differs });
         }

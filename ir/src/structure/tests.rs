@@ -1,4 +1,6 @@
+mod computed;
 mod differences;
+mod exporters;
 
 use expect_test::{Expect, expect};
 

@@ -23,9 +23,9 @@ pub const ROWS: &[Row] = &[
 
 /// A tensor of a given shape filled with one value.
 #[derive(Debug)]
-struct ConstantOfShape {
+pub struct ConstantOfShape {
     dtype: DType,
-    value: Known,
+    pub value: Known,
 }
 
 attributes!(struct ConstantOfShape { dtype, value });
