@@ -34,6 +34,8 @@ pub struct Options {
     pub signature: Option<Arc<Key>>,
     /// Inputs that a step gets from outputs of the step before.
     pub states: Vec<Kept>,
+    /// Whether programs also load files of other exporters that have the same structure.
+    pub structure: bool,
     /// Licenses that the file may declare. Otherwise the license is not checked.
     pub licenses: Option<Arc<Vec<String>>>,
 }
@@ -55,6 +57,7 @@ impl Default for Options {
             deterministic: false,
             signature: None,
             states: Vec::new(),
+            structure: false,
             licenses: None,
         }
     }

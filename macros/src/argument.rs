@@ -1,6 +1,7 @@
 //! The grammar of `onnx_model!`.
 
 mod location;
+mod matching;
 mod memory;
 mod operator;
 
@@ -61,6 +62,8 @@ enum Choice {
     MemoryLimit(u64),
     Deterministic(bool),
     Signature(LitStr),
+    /// Whether files of other exporters are loaded, and the span of the option.
+    Structure(bool, Span),
     Licenses(Vec<String>),
     States(Vec<(Key, Key)>),
 }
@@ -105,6 +108,7 @@ impl Parse for Arguments {
         }
         arguments.path = location::location(input)?;
         input.parse::<Option<Token![;]>>()?;
+        matching::check(&arguments.options, arguments.keys.get(matching::OPTION))?;
         if input.is_empty() {
             Ok(arguments)
         } else {
@@ -156,6 +160,10 @@ impl Arguments {
                 Choice::Signature(key) => {
                     self.keys.insert(signed::OPTION.to_owned(), key.span());
                     self.key = Some(key);
+                }
+                Choice::Structure(structure, span) => {
+                    self.options.structure = structure;
+                    self.keys.insert(matching::OPTION.to_owned(), span);
                 }
                 Choice::States(states) => {
                     for (key, output) in states {
@@ -232,6 +240,9 @@ impl Parse for Choice {
                 input.parse::<Token![=]>()?;
                 Ok(Choice::Signature(input.parse()?))
             }
+            matching::OPTION => {
+                matching::structure(input).map(|(structure, span)| Choice::Structure(structure, span))
+            }
             "licenses" => licenses(input, name.span()),
             "state" => Ok(Choice::States(entries(input, |input| {
                 let name: Key = input.parse()?;
@@ -263,7 +274,7 @@ impl Parse for Choice {
                 format!(
                     "unknown option `{other}`, expected `weights`, `dims`, `inputs`, `outputs`, `ops`, \
                      `simplify`, `precision`, `train`, `trace`, `memory_limit`, `deterministic`, `signature`, \
-                     `licenses`, `state` or `crate`"
+                     `match`, `licenses`, `state` or `crate`"
                 ),
             )),
         }

@@ -44,7 +44,7 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 ///   which `from_file` opens. In both cases `from_file` and `from_bytes` also accept another file with the same graph.
 ///   With `"file"`, float initializers of rank 1 or more are parameters: the generated code does not depend on their
 ///   values, so other files may contain different ones. Exceptions are initializers from which shapes are computed,
-///   such as the scales of `Resize`. With `"embed"`, simplification uses the values of constants of at most 2,048
+///   such as the scales of `Resize`, and those of one element that multiply both operands of a matrix product. With `"embed"`, simplification uses the values of constants of at most 2,048
 ///   elements. Values that the code depends on are fixed in both cases, including integers and scalars that
 ///   simplification used or that are literals in the code: a file with other values is refused, and the error names
 ///   the weight.
@@ -89,6 +89,9 @@ use quote::{ToTokens, format_ident, quote, quote_spanned};
 /// - `signature = "key.pub"` requires a signature of the model and of each file of its external data: `model.onnx.minisig`
 ///   next to `model.onnx`, as `minisign -Sm model.onnx` writes it. The path of the public key is relative to the same
 ///   folders as that of the model. `from_file` and `from_bytes` require signatures, too.
+/// - `match = "structure"`, with `weights = "file"`, makes `from_file` and `from_bytes` also load files of other exporters
+///   whose simplified graph is equal. It needs the feature `structure` of onnx-embed. The default is `"bytes"`: files differ
+///   from the compiled one only in the values of weights.
 /// - `licenses("MIT", "Apache-2.0")` requires that the metadata of the file declares one of these licenses, in the
 ///   property `model_license`, `license` or a similar one. A file that declares no license is refused.
 /// - `crate = path` sets the path of the run-time crate if another crate re-exports it. A name that Cargo.toml sets is

@@ -144,6 +144,20 @@ pub enum Error {
         /// Description of the problem.
         reason: &'static str,
     },
+    /// The graph of a file from another exporter differs from that of the compiled model.
+    GraphDiffers {
+        /// Node or value at which the graphs begin to differ.
+        location: String,
+        /// Description of it in the compiled model.
+        expected: String,
+        /// Description of it in the file.
+        found: String,
+    },
+    /// A file from another exporter cannot be read, or its weights cannot be those of the compiled model.
+    NotAdapted {
+        /// Description of the problem.
+        reason: String,
+    },
     /// A layer cannot be constructed from the values of its weights.
     Load {
         /// Description of the problem.
@@ -249,6 +263,14 @@ impl fmt::Display for Error {
                  compile the model again from this file"
             ),
             Error::BadWeight { name, reason } => write!(f, "weight `{name}` {reason}"),
+            Error::GraphDiffers { location, expected, found } => write!(
+                f,
+                "its graph differs from that of the compiled model in {location}: {found}, expected {expected}; compile \
+                 the model again from this file"
+            ),
+            Error::NotAdapted { reason } => {
+                write!(f, "its weights cannot be those of the compiled model: {reason}")
+            }
             Error::Load { reason } => write!(f, "cannot load the model: {reason}"),
             #[cfg(feature = "std")]
             Error::File { path, error } => write!(f, "cannot read `{}`: {error}", path.display()),

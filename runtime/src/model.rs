@@ -10,6 +10,8 @@ use crate::Session;
 use crate::attempt::{attempt, attempt_async};
 use crate::outputs::Outputs;
 use crate::warm_up::zeros;
+#[cfg(feature = "structure")]
+use crate::weights::or_adapted;
 use crate::weights::{Table, WeightSource};
 use crate::{Error, Metadata, Parameter, Signature, Values};
 
@@ -36,6 +38,10 @@ pub trait OnnxModel: Sized + Send + Sync {
     /// Public key of the signatures that files of the model must have, in minisign's form: that of the option `signature`.
     const PUBLIC_KEY: Option<&'static str> = None;
 
+    /// Files of the compiled model without large weights, if files of other exporters are loaded.
+    #[doc(hidden)]
+    const COMPILED: Option<&'static [u8]> = None;
+
     /// Loads the model with the weights of the `.onnx` file at `path` and its external data files in the same folder.
     ///
     /// The files must contain the compiled graph; only weight values may differ. Values that the code depends on must
@@ -43,6 +49,9 @@ pub trait OnnxModel: Sized + Send + Sync {
     ///
     /// Files are read, not mapped, and the model does not need them after this call. A file whose length differs from
     /// that of the compiled file is not read.
+    ///
+    /// A model with the option `match = "structure"` also loads files of other exporters whose simplified graph is equal. Such a
+    /// file is read into memory as a whole; it may have four times the bytes of the compiled files, plus 64 MiB.
     ///
     /// If the model has a [public key](Self::PUBLIC_KEY), each file must have a signature next to it: `model.onnx.minisig`
     /// for `model.onnx`. The files are then read into memory as a whole, so that the weights are those that were signed.
@@ -55,7 +64,13 @@ pub trait OnnxModel: Sized + Send + Sync {
     /// is allowed, too.
     #[cfg(feature = "std")]
     fn from_file(path: impl AsRef<Path>, device: &Device) -> Result<Self, Error> {
-        Self::table().open(path.as_ref(), Self::PUBLIC_KEY, |source| Self::from_source(source, device))
+        let (table, path, key) = (Self::table(), path.as_ref(), Self::PUBLIC_KEY);
+        let loaded = table.open(path, key, |source| Self::from_source(source, device));
+        #[cfg(feature = "structure")]
+        let loaded = or_adapted(loaded, Self::COMPILED, Some(path), |compiled| {
+            table.open_other(compiled, path, key, |source| Self::from_source(source, device))
+        });
+        loaded
     }
 
     /// Loads the model with the weights in `files`: the `.onnx` file, then its external data files in the order of the
@@ -66,8 +81,14 @@ pub trait OnnxModel: Sized + Send + Sync {
     /// If the files differ from the compiled files in more than weight values that may differ, see
     /// [`from_file`](Self::from_file), or if a file is not signed with the key.
     fn from_bytes(files: &[&[u8]], device: &Device) -> Result<Self, Error> {
-        let files = Self::table().verified(Self::PUBLIC_KEY, files)?;
-        Self::from_source(WeightSource::Memory(files), device)
+        let (table, key) = (Self::table(), Self::PUBLIC_KEY);
+        let verified = table.verified(key, files);
+        let loaded = verified.and_then(|files| Self::from_source(WeightSource::Memory(files), device));
+        #[cfg(feature = "structure")]
+        let loaded = or_adapted(loaded, Self::COMPILED, None, |compiled| {
+            table.load_other(compiled, files, key, |source| Self::from_source(source, device))
+        });
+        loaded
     }
 
     /// Loads the model with the weights of a source.
@@ -83,8 +104,13 @@ pub trait OnnxModel: Sized + Send + Sync {
     /// a tree with a cycle: only loading finds these.
     #[cfg(feature = "std")]
     fn check_file(path: impl AsRef<Path>) -> Result<(), Error> {
-        let table = Self::table();
-        table.open(path.as_ref(), Self::PUBLIC_KEY, |source| table.check(source).map(drop))
+        let (table, path, key) = (Self::table(), path.as_ref(), Self::PUBLIC_KEY);
+        let checked = table.open(path, key, |source| table.check(source).map(drop));
+        #[cfg(feature = "structure")]
+        let checked = or_adapted(checked, Self::COMPILED, Some(path), |compiled| {
+            table.open_other(compiled, path, key, |source| table.check(source).map(drop))
+        });
+        checked
     }
 
     /// Returns the table of the model's weights.

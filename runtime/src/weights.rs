@@ -10,6 +10,8 @@ mod packed;
 #[cfg(feature = "std")]
 mod signed;
 mod source;
+#[cfg(feature = "structure")]
+mod structure;
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -29,6 +31,8 @@ use check::Kept;
 use decode::Stored;
 
 pub use source::WeightSource;
+#[cfg(feature = "structure")]
+pub use structure::or_adapted;
 
 /// Table of the weights of a model, which the macro generates.
 #[derive(Debug)]

@@ -118,6 +118,7 @@ fn written(
         Weights::File => weights::watched(&model.files, folder),
     };
     let signatures = signed::watched(&model.files, folder, options);
+    let compiled = signed::compiled(model, options);
     let items = code! {
         #structures
 
@@ -183,6 +184,8 @@ fn written(
             #metadata
 
             #key
+
+            #compiled
 
             #note
             const PARAMETERS: &'static [Parameter] = #parameters;

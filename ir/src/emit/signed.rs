@@ -1,11 +1,15 @@
-//! Key of the signatures that the files of a model must have.
+//! What a program needs to check or to adapt the files that it loads.
 
 use std::path::Path;
 
+use proc_macro2::Literal;
+
 use crate::files::Files;
 use crate::files::signed::signature_of;
+use crate::model::Model;
 use crate::options::Options;
 use crate::rust::{Code, code};
+use crate::structure;
 
 /// Returns the key as a constant of the model, if there is one.
 pub fn constant(options: &Options) -> Code {
@@ -14,6 +18,16 @@ pub fn constant(options: &Options) -> Code {
     };
     let text = key.text();
     code!(const PUBLIC_KEY: Option<&'static str> = Some(#text);)
+}
+
+/// Returns the files without large weights as a constant of the model, if it loads files of other exporters. The code must be
+/// complete.
+pub fn compiled(model: &Model, options: &Options) -> Code {
+    if !options.structure {
+        return Code::default();
+    }
+    let packed = Literal::byte_string(&structure::packed(model, options));
+    code!(const COMPILED: Option<&'static [u8]> = Some(#packed);)
 }
 
 /// Returns an unused function that makes rustc watch the key and the signatures, so that Cargo compiles the model again when

@@ -36,6 +36,10 @@ impl Table {
         let Some(key) = key else {
             return Ok(files);
         };
+        let expected = 2 * self.files.len();
+        if files.len() != expected {
+            return Err(Error::FileCount { expected, found: files.len() });
+        }
         #[cfg(feature = "std")]
         return super::signed::in_memory(self, key, files);
         #[cfg(not(feature = "std"))]

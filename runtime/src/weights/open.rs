@@ -9,7 +9,7 @@ use super::{Table, signed};
 use crate::Error;
 
 /// Maximum number of bytes of a signature, which has two comments.
-const LONGEST_SIGNATURE: usize = 4096;
+pub const LONGEST_SIGNATURE: usize = 4096;
 
 /// An open regular file.
 #[derive(Debug)]
@@ -66,14 +66,12 @@ impl Table {
                 let (file, expected, found) = (expected.name, expected.length, file.length);
                 return Err(Error::FileLength { file, expected, found });
             }
-            let mut beside = self.path(index, path).into_os_string();
-            beside.push(".minisig");
-            let beside = PathBuf::from(beside);
+            let beside = signature_of(&self.path(index, path));
             let signature = OpenFile::model(&beside).and_then(|file| file.all(LONGEST_SIGNATURE));
             let signature = signature.map_err(|error| Error::File { path: beside, error })?;
             let bytes = file.all(file.length);
             let bytes = bytes.map_err(|error| Error::File { path: self.path(index, path), error })?;
-            signed::verify(self, key, index, &bytes, &signature)?;
+            signed::verify(expected.name, key, &bytes, &signature)?;
             Ok(bytes)
         };
         files.iter().enumerate().map(read).collect()
@@ -88,15 +86,22 @@ impl Table {
     }
 }
 
+/// Returns the path of a file's signature.
+pub fn signature_of(path: &Path) -> PathBuf {
+    let mut beside = path.to_path_buf().into_os_string();
+    beside.push(".minisig");
+    PathBuf::from(beside)
+}
+
 impl OpenFile {
     /// Opens the model file, which may be a link, because the caller specified it.
-    fn model(path: &Path) -> io::Result<Self> {
+    pub fn model(path: &Path) -> io::Result<Self> {
         Self::open(path, true)
     }
 
     /// Opens an external data file. It may be a link to a file in the folder of `model` or, if `model` is a link
     /// itself, in the folder of its target, as in download caches.
-    fn external(path: &Path, model: &Path) -> io::Result<Self> {
+    pub fn external(path: &Path, model: &Path) -> io::Result<Self> {
         let real = path.canonicalize()?;
         let folder = match model.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder.canonicalize()?,
@@ -123,7 +128,7 @@ impl OpenFile {
     }
 
     /// Returns all bytes; a file that has more than `most` is an error.
-    fn all(&self, most: usize) -> io::Result<Vec<u8>> {
+    pub fn all(&self, most: usize) -> io::Result<Vec<u8>> {
         if self.length > most {
             return Err(io::Error::other("it is too long"));
         }

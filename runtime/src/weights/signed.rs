@@ -7,9 +7,8 @@ use minisign_verify::{PublicKey, Signature};
 use super::Table;
 use crate::Error;
 
-/// Checks that the file with an index is signed with the key.
-pub fn verify(table: &Table, key: &str, index: usize, bytes: &[u8], signature: &[u8]) -> Result<(), Error> {
-    let file = table.files.get(index).map_or("", |file| file.name);
+/// Checks that a file, which has this name in errors, is signed with the key.
+pub fn verify(file: &'static str, key: &str, bytes: &[u8], signature: &[u8]) -> Result<(), Error> {
     let refused = |reason| Error::Signature { file, reason };
     let text = core::str::from_utf8(signature).map(Signature::decode);
     let Ok(Ok(signature)) = text else {
@@ -28,15 +27,17 @@ pub fn verify(table: &Table, key: &str, index: usize, bytes: &[u8], signature: &
     })
 }
 
-/// Checks files in memory, which are followed by the signature of each, and returns those without the signatures.
+/// Checks files in memory, which are followed by the signature of each, and returns those without the signatures. The number of
+/// files may differ from that of the compiled model.
 pub fn in_memory<'f, 'b>(table: &Table, key: &str, files: &'f [&'b [u8]]) -> Result<&'f [&'b [u8]], Error> {
-    let count = table.files.len();
+    let count = files.len() / 2;
     if files.len() != 2 * count {
-        return Err(Error::FileCount { expected: 2 * count, found: files.len() });
+        return Err(Error::FileCount { expected: 2 * table.files.len(), found: files.len() });
     }
     let (files, signatures) = files.split_at(count);
     for (index, (bytes, signature)) in files.iter().zip(signatures).enumerate() {
-        verify(table, key, index, bytes, signature)?;
+        let name = table.files.get(index).map_or("external data", |file| file.name);
+        verify(name, key, bytes, signature)?;
     }
     Ok(files)
 }

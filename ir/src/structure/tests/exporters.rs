@@ -162,7 +162,11 @@ fn sizes_that_a_node_computes_are_compared() {
         );
         graph(18, &text)
     };
-    check(&net("s", "f"), &net("f", "s"), expect![[r#"
+    check(
+        &net("s", "f"),
+        &net("f", "s"),
+        expect![[r#"
         the graphs differ in the result of ConstantOfShape `m`: float32[1, nonzero, n]; in the other file float32[n, 1, nonzero]
-    "#]]);
+    "#]],
+    );
 }
