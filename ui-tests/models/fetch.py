@@ -56,7 +56,7 @@ def main():
         except (Failed, record.Unclear) as problem:
             print(f"failed: {problem}", file=sys.stderr)
             failures += 1
-    manifest(chosen.into, floors)
+    record.manifest(chosen.into, floors)
     print(f"{len(floors)} models are in {chosen.into}")
     sys.exit(1 if failures else 0)
 
@@ -164,17 +164,6 @@ def write(model, folder):
         raise Failed(f"{model['id']}: {problem}") from problem
     numpy.savez(recording, made=made, floor=floor, **arrays)
     return floor
-
-
-def manifest(into, floors):
-    """Says where each model is and what difference means nothing, for `verify`."""
-    path = into / "manifest.tsv"
-    lines = path.read_text().splitlines()[1:] if path.is_file() else []
-    held = {line.split("\t")[0]: line for line in lines}
-    held |= {id: f"{id}\t{id}/{id}.onnx\t{floor:.3g}" for id, floor in floors.items()}
-    into.mkdir(parents=True, exist_ok=True)
-    lines = ["id\tfile\tort_noopt_vs_opt_relmax", *(held[id] for id in sorted(held))]
-    path.write_text("\n".join(lines) + "\n")
 
 
 main()

@@ -39,6 +39,17 @@ def record(path, sizes, inputs):
     return arrays, floor
 
 
+def manifest(into, floors):
+    """Says where each model is and what difference means nothing, for `verify`."""
+    path = into / "manifest.tsv"
+    lines = path.read_text().splitlines()[1:] if path.is_file() else []
+    held = {line.split("\t")[0]: line for line in lines}
+    held |= {id: f"{id}\t{id}/{id}.onnx\t{floor:.3g}" for id, floor in floors.items()}
+    into.mkdir(parents=True, exist_ok=True)
+    lines = ["id\tfile\tort_noopt_vs_opt_relmax", *(held[id] for id in sorted(held))]
+    path.write_text("\n".join(lines) + "\n")
+
+
 def saturates():
     """Whether ONNX Runtime adds products of unsigned and signed bytes in 16 bits, which saturate: on x86 without VNNI."""
     processor = Path("/proc/cpuinfo")
