@@ -41,8 +41,7 @@ pub fn separate(model: Model, options: &Options, infer: impl Fn(&Options) -> Opt
             .zip(&classes.all)
             .map(|(name, class)| (Symbol::from(name.as_str()), class.name.clone()))
             .collect();
-        let comparison =
-            Comparison { merged: &model.graph.values, separate: &separate.graph.values, original: &original };
+        let comparison = Comparison::new(&model.graph.values, &separate.graph.values, &original);
         let mut together = Vec::new();
         comparison.block(&separate.graph.body, &mut together);
         if together.is_empty() {

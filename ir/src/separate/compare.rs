@@ -8,13 +8,21 @@ use crate::types::{Known, Type};
 
 /// A graph that was inferred with the names of the file and with separate names.
 pub struct Comparison<'a> {
-    pub merged: &'a Values,
-    pub separate: &'a Values,
+    merged: &'a Values,
+    separate: &'a Values,
     /// Names of the file by the separate names.
-    pub original: &'a BTreeMap<Symbol, Symbol>,
+    original: &'a BTreeMap<Symbol, Symbol>,
+    /// Values of which more than names differ.
+    differing: BTreeSet<ValueId>,
 }
 
-impl Comparison<'_> {
+impl<'a> Comparison<'a> {
+    pub fn new(merged: &'a Values, separate: &'a Values, original: &'a BTreeMap<Symbol, Symbol>) -> Self {
+        let pairs = separate.iter().filter(|(id, value)| !is_alike(&merged[*id], value, original));
+        let differing = pairs.map(|(id, _)| id).collect();
+        Comparison { merged, separate, original, differing }
+    }
+
     /// Adds the sets of names that the nodes of a block assume to be equal.
     pub fn block(&self, block: &Block, together: &mut Vec<BTreeSet<Symbol>>) {
         for node in &block.nodes {
@@ -83,23 +91,12 @@ impl Comparison<'_> {
 
     /// Returns `true` if only names of the value differ.
     fn is_alike(&self, id: ValueId) -> bool {
-        let (merged, separate) = (&self.merged[id], &self.separate[id]);
-        let name = |name: &Symbol| self.original.get(name).unwrap_or(name).clone();
-        let ty = separate.ty.as_ref().and_then(|ty| ty.renamed(&name));
-        let known = match (separate.known.peek(), merged.known.peek()) {
-            (Some(Known::Ints(one)), Some(Known::Ints(other))) => {
-                let pairs = || one.iter().zip(other);
-                one.len() == other.len()
-                    && pairs().all(|(one, other)| one.renamed(&name).as_ref() == Some(other))
-            }
-            (one, other) => one == other,
-        };
-        ty == merged.ty && known
+        !self.differing.contains(&id)
     }
 
     /// Returns `true` if only names of all values differ.
     pub fn all_alike(&self) -> bool {
-        self.separate.iter().all(|(id, _)| self.is_alike(id))
+        self.differing.is_empty()
     }
 
     /// Returns the names of sizes of a value.
@@ -125,4 +122,18 @@ impl Comparison<'_> {
         let all = self.original.iter();
         all.filter(|(_, origin)| names.contains(*origin)).map(|(name, _)| name.clone()).collect()
     }
+}
+
+/// Returns `true` if only names of a value differ.
+fn is_alike(merged: &Value, separate: &Value, original: &BTreeMap<Symbol, Symbol>) -> bool {
+    let name = |name: &Symbol| original.get(name).unwrap_or(name).clone();
+    let ty = separate.ty.as_ref().and_then(|ty| ty.renamed(&name));
+    let known = match (separate.known.peek(), merged.known.peek()) {
+        (Some(Known::Ints(one)), Some(Known::Ints(other))) => {
+            let pairs = || one.iter().zip(other);
+            one.len() == other.len() && pairs().all(|(one, other)| one.renamed(&name).as_ref() == Some(other))
+        }
+        (one, other) => one == other,
+    };
+    ty == merged.ty && known
 }
