@@ -29,6 +29,7 @@ pub mod passes;
 pub mod print;
 pub mod proto;
 pub mod read;
+pub mod resave;
 pub mod rows;
 pub mod rust;
 mod separate;

@@ -44,8 +44,9 @@ use crate::types::{Placement, Type};
 use crate::weight::Weight;
 
 use declared::Declaration;
+pub(crate) use facts::decode;
 pub use facts::{NEWEST_IR, NEWEST_OPSET};
-use facts::{decode, domain, newest};
+use facts::{domain, newest};
 use limits::{FIRST_IR, MAX_NESTING, MAX_NODES, MAX_PROBLEMS};
 use local::Functions;
 use scope::Scope;

@@ -46,6 +46,7 @@ use side::Side;
 
 pub use assignment::Assignment;
 pub use compiled::{Compiled, packed};
+pub(crate) use elements::stored as stored_elements;
 
 /// A copy of the files of a model with the weights of another one.
 #[derive(Clone, Debug, PartialEq, Eq)]

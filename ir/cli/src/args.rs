@@ -34,6 +34,10 @@ pub enum Command {
     Diff(crate::diff::Diff),
     /// Write the weights of a file in a form that a program compiled from another one loads
     Adapt(crate::adapt::Adapt),
+    /// Move the weights of a model to other files, aligned, of a maximum size
+    Externalize(crate::externalize::Externalize),
+    /// Store the weights of a model in 16, 8 or 4 bits, with the errors
+    Shrink(crate::shrink::Shrink),
     /// Explain why a model does not compile and how to export it again, or warn about a model that does
     Doctor(crate::doctor::Doctor),
     /// Write a crate that runs a model

@@ -4,14 +4,17 @@
 
 mod adapt;
 mod args;
+mod copies;
 mod diff;
 mod doctor;
 mod expand;
+mod externalize;
 mod inspect;
 mod new;
 mod operators;
 mod sbom;
 mod shell;
+mod shrink;
 mod view;
 
 use std::process::ExitCode;
@@ -35,6 +38,8 @@ fn main() -> ExitCode {
         Command::View(arguments) => view::view(&arguments),
         Command::Diff(arguments) => diff::diff(&arguments),
         Command::Adapt(arguments) => adapt::adapt(&arguments),
+        Command::Externalize(arguments) => externalize::externalize(&arguments),
+        Command::Shrink(arguments) => shrink::shrink(&arguments),
         Command::Doctor(arguments) => doctor::doctor(&arguments),
         Command::New(arguments) => new::new(&arguments),
         Command::Operators(arguments) => operators::operators(&arguments),

@@ -21,7 +21,8 @@ pub(super) fn of(root: Root<'_>, dtype: DType) -> Option<Vec<u8>> {
     }
 }
 
-pub(super) fn stored(weight: &Weight) -> Option<Vec<u8>> {
+/// Returns the stored elements of a constant in little endian.
+pub(crate) fn stored(weight: &Weight) -> Option<Vec<u8>> {
     let width = width(weight.dtype)?;
     if weight.encoding == Encoding::Raw && weight.dtype.bits() >= 8 {
         let bytes: Vec<u8> = weight.parts.iter().flat_map(|part| part.bytes.iter().copied()).collect();
