@@ -136,7 +136,8 @@ fn text(arguments: &Shrink, report: &Report, sizes: &Sizes) -> String {
 fn percent(part: f64) -> String {
     match part * 100.0 {
         0.0 => "0%".to_owned(),
-        percent if percent < 0.095 => format!("{percent:.1e}%"),
+        percent if percent < 0.0095 => format!("{percent:.1e}%"),
+        percent if percent < 0.095 => format!("{percent:.3}%"),
         percent if percent < 9.95 => format!("{percent:.2}%"),
         percent => format!("{percent:.0}%"),
     }

@@ -8,6 +8,7 @@ mod inspect;
 mod isolated;
 mod new;
 mod operators;
+mod resave;
 mod sbom;
 mod view;
 

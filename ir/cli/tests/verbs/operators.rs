@@ -80,6 +80,8 @@ fn each_verb_has_examples_below_its_help() {
         "view",
         "diff",
         "adapt",
+        "externalize",
+        "shrink",
         "doctor",
         "new",
         "operators",
