@@ -4,7 +4,13 @@ use std::ops::Range;
 
 use bytemuck::Pod;
 
-use crate::flex::{memory::Lines, simd::InstructionSet, stored::Plain, tile::RowOffsets, view::Matrix};
+use crate::flex::{
+    memory::{Lines, on_chunks},
+    simd::InstructionSet,
+    stored::Plain,
+    tile::RowOffsets,
+    view::Matrix,
+};
 
 /// An operand B in panels of NR columns. The last panel is padded with zeros.
 pub struct Right {
@@ -26,14 +32,14 @@ pub struct RightPart<'a> {
 }
 
 impl Right {
-    pub fn new<T: Pod>(set: InstructionSet, matrix: Matrix<'_, T>) -> Self {
+    pub fn new<T: Pod + Send + Sync>(set: InstructionSet, matrix: Matrix<'_, T>) -> Self {
         let mut right = Self::empty(set);
         right.pack(matrix);
         right
     }
 
     /// The same for a matrix that is kept.
-    pub fn of_weight<T: Pod>(set: InstructionSet, matrix: Matrix<'_, T>) -> Self {
+    pub fn of_weight<T: Pod + Send + Sync>(set: InstructionSet, matrix: Matrix<'_, T>) -> Self {
         let mut right = Self::empty(set);
         right.values = Lines::of_weight(matrix.rows * matrix.columns.next_multiple_of(set.nr()));
         right.pack(matrix);
@@ -46,7 +52,7 @@ impl Right {
     }
 
     /// Another matrix in the same memory, of numbers of single precision in some alignment.
-    pub fn pack<T: Pod>(&mut self, matrix: Matrix<'_, T>) {
+    pub fn pack<T: Pod + Send + Sync>(&mut self, matrix: Matrix<'_, T>) {
         let width = self.set.nr();
         if self.inner != matrix.rows {
             self.offsets = RowOffsets::of_panel(matrix.rows, width);
@@ -121,11 +127,22 @@ pub fn pack_left<T: Copy>(matrix: Matrix<'_, T>, panel_rows: usize, out: &mut [T
     }
 }
 
+/// Number of elements of a matrix that several threads pack: about a millisecond of one.
+const MANY: usize = 1 << 20;
+
 /// Writes the panels of [`Right`], the last one over zeros.
-pub fn pack_right<T: Copy>(matrix: Matrix<'_, T>, width: usize, out: &mut [T]) {
-    for (at, out) in out.chunks_exact_mut(width * matrix.rows.max(1)).enumerate() {
+pub fn pack_right<T: Copy + Send + Sync>(matrix: Matrix<'_, T>, width: usize, out: &mut [T]) {
+    let panel = width * matrix.rows.max(1);
+    let pack = |at: usize, out: &mut [T]| {
         let first = at * width;
         pack_columns(matrix.columns(first, width.min(matrix.columns - first)), width, out);
+    };
+    let whole = out.len() / panel * panel;
+    let out = &mut out[..whole];
+    if whole >= MANY {
+        on_chunks(out, panel, pack);
+    } else {
+        out.chunks_exact_mut(panel).enumerate().for_each(|(at, out)| pack(at, out));
     }
 }
 
@@ -204,6 +221,25 @@ mod tests {
             let mut out = vec![0.0; expected.len()];
             pack_right(matrix, 4, &mut out);
             assert_eq!(out, expected);
+        }
+    }
+
+    #[test]
+    fn many_elements_are_packed_as_few_are() {
+        let (rows, columns) = (1031, 1030);
+        let values: Vec<f32> = (0..rows * columns).map(|at| at as f32).collect();
+        let matrix = Matrix::dense(&values, columns);
+        for matrix in [matrix, matrix.transposed()] {
+            let width = 16;
+            let (panel, panels) = (width * matrix.rows, matrix.columns.div_ceil(width));
+            let mut out = vec![0.0; panel * panels];
+            assert!(out.len() >= MANY);
+            pack_right(matrix, width, &mut out);
+            let expected = |at: usize| {
+                let (column, term) = (at / panel * width + at % width, at % panel / width);
+                if column < matrix.columns { matrix.at(term, column) } else { 0.0 }
+            };
+            assert!(out.iter().enumerate().all(|(at, value)| *value == expected(at)));
         }
     }
 }
