@@ -1,5 +1,8 @@
 //! Weights in the binary or in a mapped file.
 
+use alloc::sync::Arc;
+use core::ops::Range;
+
 use burn::tensor::{DType, Device, Int, Shape, Tensor, TensorData, kind::Basic};
 
 #[cfg(feature = "flex")]
@@ -14,6 +17,44 @@ pub fn data(bytes: &'static [u8], shape: Shape, dtype: DType, device: &Device) -
     #[cfg(feature = "flex")]
     if Runtime::of(device) == Runtime::Flex {
         return Some(crate::flex::stored::data(bytes, shape, dtype));
+    }
+    None
+}
+
+/// Bytes that several models and their tensors share, for example those of a mapped file.
+pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
+
+/// Returns tensor data that refers to a range of `bytes` in place and keeps them, or `None` if the device copies its
+/// tensors. As for [`data`], every value of the bytes must be valid.
+#[cfg_attr(not(feature = "flex"), allow(unused_variables))]
+pub fn shared(
+    bytes: &SharedBytes,
+    range: Range<usize>,
+    shape: Shape,
+    dtype: DType,
+    device: &Device,
+) -> Option<TensorData> {
+    #[cfg(feature = "flex")]
+    if Runtime::of(device) == Runtime::Flex {
+        return Some(crate::flex::stored::shared(bytes, range, shape, dtype));
+    }
+    None
+}
+
+/// Returns tensor data whose bytes `read` writes, chunk by chunk from several threads, in memory that earlier weights or
+/// results used. The arguments of `read` are the offset and the bytes of a chunk. `None` for small tensors, and if the device
+/// copies its tensors.
+#[cfg_attr(not(feature = "flex"), allow(unused_variables))]
+pub fn filled<E: Send>(
+    size: usize,
+    shape: &Shape,
+    dtype: DType,
+    device: &Device,
+    read: impl Fn(usize, &mut [u8]) -> Result<(), E> + Send + Sync,
+) -> Option<Result<TensorData, E>> {
+    #[cfg(feature = "flex")]
+    if Runtime::of(device) == Runtime::Flex {
+        return crate::flex::stored::filled(size, shape, dtype, read);
     }
     None
 }

@@ -132,6 +132,7 @@ pub use half::{bf16, f16};
 pub use metadata::Metadata;
 pub use model::OnnxModel;
 pub use onnx_embed_kernels::memory_limit::{memory_limit, with_memory_limit, with_memory_limit_async};
+pub use onnx_embed_kernels::stored::SharedBytes;
 pub use onnx_embed_macros::onnx_model;
 #[cfg(feature = "std")]
 pub use onnx_embed_memory::SessionAllocator;

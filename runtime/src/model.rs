@@ -3,7 +3,10 @@
 #[cfg(feature = "std")]
 use std::path::Path;
 
+use alloc::vec::Vec;
+
 use burn::tensor::Device;
+use onnx_embed_kernels::stored::SharedBytes;
 
 #[cfg(feature = "std")]
 use crate::Session;
@@ -89,6 +92,24 @@ pub trait OnnxModel: Sized + Send + Sync {
             table.load_other(compiled, files, key, |source| Self::from_source(source, device))
         });
         loaded
+    }
+
+    /// Loads the model with the weights in `files`, in the order of [`from_bytes`](Self::from_bytes), and keeps these bytes
+    /// as long as it needs them.
+    ///
+    /// On a CPU, tensors that no kernel packs, such as the table of an embedding, read weights of 16 KiB or more in place.
+    /// If the bytes are those of a mapped file, processes share the pages; pages of weights that are packed or copied
+    /// return to the system. The crates `memmap2` and others map files by an `unsafe` function, because nobody may change
+    /// the file while it is mapped: that is the caller's duty.
+    ///
+    /// # Errors
+    ///
+    /// As [`from_bytes`](Self::from_bytes).
+    fn from_shared(files: &[SharedBytes], device: &Device) -> Result<Self, Error> {
+        let bytes: Vec<&[u8]> = files.iter().map(|file| (**file).as_ref()).collect();
+        // Signatures follow the files.
+        let count = Self::table().verified(Self::PUBLIC_KEY, &bytes)?.len();
+        Self::from_source(WeightSource::Shared(&files[..count]), device)
     }
 
     /// Loads the model with the weights of a source.

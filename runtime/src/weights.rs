@@ -201,9 +201,9 @@ impl<'a> Weights<'a> {
     pub fn tensor_data(&self, name: &str) -> TensorData {
         let entry = self.entry(name);
         let data = sound(name, decode::numbers(entry, self.stored(entry)));
-        if let WeightSource::Memory(files) = self.source {
-            for part in entry.parts {
-                give_back(&files[part.file][part.start..][..part.length]);
+        for part in entry.parts {
+            if let Some(file) = self.source.file(part.file) {
+                give_back(&file[part.start..][..part.length]);
             }
         }
         data
@@ -222,22 +222,54 @@ impl<'a> Weights<'a> {
 
     /// Returns a weight as tensor data, in place if possible.
     fn data(&self, name: &str) -> TensorData {
-        let in_place = self.in_place(self.entry(name));
-        in_place.unwrap_or_else(|| self.tensor_data(name))
+        let entry = self.entry(name);
+        let Some((part, dtype)) = plain(entry) else {
+            return self.tensor_data(name);
+        };
+        if let Some(data) = self.in_place(entry, part, dtype) {
+            return data;
+        }
+        match self.read(entry, part, dtype) {
+            Some(read) => sound(name, read),
+            None => self.tensor_data(name),
+        }
     }
 
-    fn in_place(&self, entry: &Entry) -> Option<TensorData> {
-        let ([part], Encoding::Raw) = (entry.parts, entry.encoding) else {
-            return None;
-        };
-        let dtype = entry.dtype.carrier()?;
-        let is_number = !dtype.is_bool() && 8 * dtype.size() == entry.dtype.bits();
-        if !is_number || part.length < LEAST_IN_PLACE || lowered(&self.device, dtype) != dtype {
+    fn in_place(&self, entry: &Entry, part: &ByteRange, dtype: DType) -> Option<TensorData> {
+        if part.length < LEAST_IN_PLACE || lowered(&self.device, dtype) != dtype {
             return None;
         }
-        let bytes = &self.embedded?[part.file][part.start..][..part.length];
         let shape = Shape::from(entry.shape.to_vec());
+        if let WeightSource::Shared(files) = self.source {
+            let range = part.start..part.start + part.length;
+            // A fixed weight has a copy that was checked.
+            let bytes = files.get(part.file).filter(|_| !self.kept.contains_key(entry.name))?;
+            return stored::shared(bytes, range, shape, dtype, &self.device);
+        }
+        let bytes = &self.embedded?[part.file][part.start..][..part.length];
         stored::data(bytes, shape, dtype, &self.device)
+    }
+
+    /// Reads a large weight of an open file, by several threads, into memory that another one used.
+    #[cfg(feature = "std")]
+    fn read(
+        &self,
+        entry: &Entry,
+        part: &ByteRange,
+        dtype: DType,
+    ) -> Option<Result<TensorData, &'static str>> {
+        let WeightSource::Open(files) = self.source else {
+            return None;
+        };
+        let file = files.get(part.file).filter(|_| !self.kept.contains_key(entry.name))?;
+        let shape = Shape::from(entry.shape.to_vec());
+        let read = |offset, bytes: &mut [u8]| file.read(part.start + offset, bytes);
+        stored::filled(part.length, &shape, dtype, &self.device, read)
+    }
+
+    #[cfg(not(feature = "std"))]
+    fn read(&self, _: &Entry, _: &ByteRange, _: DType) -> Option<Result<TensorData, &'static str>> {
+        None
     }
 
     fn lowered(&self, name: &str, rank: usize) -> (TensorData, DType) {
@@ -250,10 +282,18 @@ impl<'a> Weights<'a> {
 
 impl Drop for Weights<'_> {
     fn drop(&mut self) {
-        if let WeightSource::Memory(files) = self.source {
-            files.iter().for_each(|file| give_back(file));
-        }
+        (0..self.source.count()).filter_map(|at| self.source.file(at)).for_each(give_back);
     }
+}
+
+/// Returns the bytes of a weight that is stored as tensors have it, and its dtype.
+fn plain(entry: &Entry) -> Option<(&ByteRange, DType)> {
+    let ([part], Encoding::Raw) = (entry.parts, entry.encoding) else {
+        return None;
+    };
+    let dtype = entry.dtype.carrier()?;
+    let is_number = !dtype.is_bool() && 8 * dtype.size() == entry.dtype.bits();
+    is_number.then_some((part, dtype))
 }
 
 /// Fails if a weight exceeds the largest tensor of the device.
@@ -279,121 +319,4 @@ fn sound<T>(name: &str, decoded: Result<T, &'static str>) -> T {
 }
 
 #[cfg(test)]
-mod tests {
-    use onnx_embed_kernels::attempt::attempt;
-
-    use super::*;
-
-    static TABLE: Table = Table {
-        files: &[],
-        entries: &[
-            Entry {
-                name: "fc.weight",
-                dtype: ElementType::Float32,
-                shape: &[1, 2],
-                parts: &[at(1, 8)],
-                encoding: Encoding::Raw,
-            },
-            Entry {
-                name: "axis",
-                dtype: ElementType::Int64,
-                shape: &[],
-                parts: &[at(9, 10)],
-                encoding: Encoding::Varint,
-            },
-            Entry {
-                name: "mask",
-                dtype: ElementType::Bool,
-                shape: &[2],
-                parts: &[at(19, 2)],
-                encoding: Encoding::Raw,
-            },
-            Entry {
-                name: "words",
-                dtype: ElementType::String,
-                shape: &[2],
-                parts: &[at(21, 3), at(24, 2)],
-                encoding: Encoding::Records,
-            },
-        ],
-        fixed: &[],
-    };
-
-    const fn at(start: usize, length: usize) -> ByteRange {
-        ByteRange { file: 0, start, length, gap: 0 }
-    }
-
-    /// A byte that misaligns the others, 1.5 and -2.0, -1 as a varint, false and true, "a" and "".
-    const FILE: &[u8] = b"#\x00\x00\xc0\x3f\x00\x00\x00\xc0\
-        \xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00\x01\x32\x01a\x32\x00";
-
-    #[test]
-    fn weights_arrive_on_the_device_in_their_dtype() {
-        let weights = Weights::embedded(&TABLE, &[FILE], &Device::flex());
-        let weight = weights.float::<2>("fc.weight");
-        assert_eq!(weight.val().into_data(), TensorData::from([[1.5f32, -2.0]]));
-        let mask = weights.boolean::<1>("mask");
-        assert_eq!(mask.into_data(), TensorData::from([false, true]));
-    }
-
-    #[test]
-    fn a_large_weight_of_the_program_is_the_same_as_one_of_a_file() {
-        static LARGE: Table = Table {
-            files: &[],
-            entries: &[Entry {
-                name: "table",
-                dtype: ElementType::Float32,
-                shape: &[128, 64],
-                parts: &[at(3, 4 * 128 * 64)],
-                encoding: Encoding::Raw,
-            }],
-            fixed: &[],
-        };
-        let values: Vec<f32> = (0..128 * 64).map(|at| at as f32).collect();
-        for shift in 0..4 {
-            let mut file = vec![0; shift + 3];
-            file.extend_from_slice(bytemuck::cast_slice(&values));
-            let files: [&'static [u8]; 1] = [&file.leak()[shift..]];
-            let device = Device::flex();
-            let expected =
-                Weights::of(&LARGE, WeightSource::Memory(&files), Kept::new(), &device).tensor::<2>("table");
-            let weights = Weights::embedded(&LARGE, &files, &device);
-            let table = weights.tensor::<2>("table");
-            let rows = Tensor::<1, Int>::from_data([127i64, 2], &device);
-            let picked: Tensor<2> = onnx_embed_kernels::gather::gather(table.clone(), 0, rows.clone());
-            let of_file = expected.clone().select(0, rows);
-            assert_eq!(picked.into_data(), of_file.into_data());
-            assert_eq!(table.into_data(), expected.into_data());
-            let flat = weights.tensor::<2>("table").flatten::<1>(0, 1).into_data();
-            assert_eq!(flat.try_into_vec::<f32>().unwrap(), values);
-        }
-    }
-
-    #[test]
-    fn a_scalar_has_one_axis_on_the_device_alone() {
-        let weights = Weights::embedded(&TABLE, &[FILE], &Device::flex());
-        assert_eq!(weights.int::<1>("axis").into_data(), TensorData::from([-1i64]));
-        assert_eq!(weights.array::<i64>("axis"), Array::scalar(-1));
-        assert_eq!(weights.tensor_data("axis").rank(), 0);
-    }
-
-    #[test]
-    fn strings_stay_on_the_host() {
-        let weights = Weights::embedded(&TABLE, &[FILE], &Device::flex());
-        assert_eq!(weights.strings("words").data(), ["a", ""]);
-    }
-
-    #[test]
-    fn a_weight_that_the_device_cannot_bind_is_named() {
-        let check = |elements| {
-            let checked = attempt(|| check_bytes("embed", elements, DType::F32, Some(128 << 20)));
-            checked.map_err(|fault| fault.reason)
-        };
-        assert_eq!(check(32 << 20), Ok(()));
-        assert_eq!(
-            check(50 << 20).unwrap_err(),
-            "weight `embed` requires 200.0 MiB, the limit for a tensor on this device is 128.0 MiB"
-        );
-        assert_eq!(most_bytes(&Device::flex()), None);
-    }
-}
+mod tests;

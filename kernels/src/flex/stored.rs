@@ -1,7 +1,7 @@
 //! Weights in the memory of the program, and packed weights.
 
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use burn::backend::{
     Flex, TensorMetadata,
@@ -10,10 +10,13 @@ use burn::backend::{
 use burn::tensor::{AllocationProperty, Bytes, DType, Shape, TensorData};
 
 use super::{
-    memory::{Buffer, Provider, bytes_of, pages, write_all_of},
+    memory::{Buffer, Cuts, Grid, Provider, bytes_of, pages, write_all_of, zeroed},
     outcome, tensor,
 };
-use crate::backend::{Any, Outcome};
+use crate::{
+    backend::{Any, Outcome},
+    stored::SharedBytes,
+};
 
 /// The memory of a tensor that is elsewhere already.
 ///
@@ -30,11 +33,19 @@ struct Stored {
 #[derive(Clone)]
 enum Source {
     Program(&'static [u8]),
+    /// A range of bytes that several owners share.
+    Shared(SharedBytes, Range<usize>),
     Pack(Arc<dyn Plain>),
 }
 
 /// Number of elements whose memory is used again by later results.
 const LARGE_ROWS: usize = 16 << 10;
+
+/// Minimum number of bytes of a weight that is read by several threads into recycled memory.
+const LEAST_FILLED: usize = 256 << 10;
+
+/// Number of bytes that are read at once. They fit the cache of a core.
+const CHUNK: usize = 128 << 10;
 
 /// A packed weight of single precision.
 pub trait Plain: Send + Sync {
@@ -54,6 +65,47 @@ pub struct Raw {
 pub fn data(bytes: &'static [u8], shape: Shape, dtype: DType) -> TensorData {
     let stored = Stored::new(Source::Program(bytes), bytes.len(), dtype.size());
     TensorData::from_bytes(bytes_of(stored), shape, dtype)
+}
+
+/// The same with a range of shared bytes.
+pub fn shared(bytes: &SharedBytes, range: Range<usize>, shape: Shape, dtype: DType) -> TensorData {
+    let length = range.len();
+    let stored = Stored::new(Source::Shared(bytes.clone(), range), length, dtype.size());
+    TensorData::from_bytes(bytes_of(stored), shape, dtype)
+}
+
+/// A tensor in memory that others used before, whose bytes `read` writes, chunk by chunk and side by side. The arguments of
+/// `read` are the offset and the bytes of a chunk. `None` for sizes that are not recycled.
+pub fn filled<E: Send>(
+    size: usize,
+    shape: &Shape,
+    dtype: DType,
+    read: impl Fn(usize, &mut [u8]) -> Result<(), E> + Send + Sync,
+) -> Option<Result<TensorData, E>> {
+    const WORD: usize = size_of::<u128>();
+    if size < LEAST_FILLED || !size.is_multiple_of(WORD) || size != shape.num_elements() * dtype.size() {
+        return None;
+    }
+    let failed = Mutex::new(None);
+    let words = size / WORD;
+    let buffer = Buffer::<u128>::filled(words, |out| {
+        let grid = Grid::of_row(Cuts::every(words, CHUNK / WORD));
+        out.side_by_side(grid, usize::MAX, |_, spot, part| {
+            part.write(|words| {
+                // Readers of files take initialized bytes; the zeros of a chunk are in the cache when it is read.
+                let words = zeroed(words);
+                let bytes = bytemuck::cast_slice_mut(&mut *words);
+                if let Err(error) = read(spot.columns.start * WORD, bytes) {
+                    *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                }
+                words
+            })
+        })
+    });
+    Some(match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some(error) => Err(error),
+        None => Ok(TensorData::from_bytes(buffer.into_bytes(), shape.clone(), dtype)),
+    })
 }
 
 /// A tensor that is written out of its pack when something reads it.
@@ -142,11 +194,8 @@ impl Stored {
     }
 
     /// The bytes that the memory has where nothing is copied.
-    fn in_place(&self) -> Option<&'static [u8]> {
-        match self.source {
-            Source::Program(bytes) if bytes.as_ptr().align_offset(self.align) == 0 => Some(bytes),
-            Source::Program(_) | Source::Pack(_) => None,
-        }
+    fn in_place(&self) -> Option<&[u8]> {
+        self.source.bytes().filter(|bytes| bytes.as_ptr().align_offset(self.align) == 0)
     }
 
     fn copied(&self) -> &[u128] {
@@ -154,7 +203,8 @@ impl Stored {
             let mut copy = vec![0u128; self.length.div_ceil(size_of::<u128>())];
             let out = &mut bytemuck::cast_slice_mut::<u128, u8>(&mut copy)[..self.length];
             match &self.source {
-                Source::Program(bytes) => {
+                Source::Program(_) | Source::Shared(..) => {
+                    let bytes = self.source.bytes().expect("shared bytes keep their length");
                     out.copy_from_slice(bytes);
                     pages::give_back(bytes);
                 }
@@ -162,6 +212,17 @@ impl Stored {
             }
             copy.into()
         })
+    }
+}
+
+impl Source {
+    /// The bytes, if they are in memory as they are used. Their owner may return others at each call.
+    fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::Program(bytes) => Some(bytes),
+            Self::Shared(bytes, range) => (**bytes).as_ref().get(range.clone()),
+            Self::Pack(_) => None,
+        }
     }
 }
 
@@ -195,11 +256,17 @@ impl Provider for Stored {
     }
 
     fn view(&self, range: Range<usize>) -> Option<Self> {
-        let Source::Program(bytes) = self.source else {
-            return None;
+        let length = range.len();
+        let source = match &self.source {
+            Source::Program(bytes) => Source::Program(bytes.get(range)?),
+            Source::Shared(bytes, whole) => {
+                let start = whole.start.checked_add(range.start)?;
+                let end = whole.start.checked_add(range.end).filter(|end| *end <= whole.end)?;
+                Source::Shared(bytes.clone(), start..end)
+            }
+            Source::Pack(_) => return None,
         };
-        let bytes = bytes.get(range)?;
-        (!self.is_changed).then(|| Self::new(Source::Program(bytes), bytes.len(), 1))
+        (!self.is_changed).then(|| Self::new(source, length, 1))
     }
 
     fn duplicate(&self) -> Option<Self> {
@@ -208,106 +275,4 @@ impl Provider for Stored {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::flex::{conv::Filters, gemm::Right, simd::InstructionSet, view::RawView};
-
-    /// Sixteen numbers at an address that is a multiple of 4, and at one that is not.
-    fn bytes() -> [&'static [u8]; 2] {
-        let values: Vec<f32> = (0..17).map(|at| at as f32).collect();
-        let aligned: &'static [f32] = values.leak();
-        let mut behind = vec![0u8; 1 + 64 + 4];
-        let odd = usize::from(behind.as_ptr().align_offset(4) == 0);
-        behind[odd..odd + 64].copy_from_slice(bytemuck::cast_slice(&aligned[..16]));
-        [&bytemuck::cast_slice(aligned)[..64], &behind.leak()[odd..odd + 64]]
-    }
-
-    fn tensor(bytes: &'static [u8]) -> FlexTensor {
-        FlexTensor::from_data(data(bytes, [4, 4].into(), DType::F32))
-    }
-
-    #[test]
-    fn elements_are_the_same_in_any_alignment() {
-        for bytes in bytes() {
-            let x = tensor(bytes);
-            assert_eq!(Raw::of(&x).bytes().as_ptr(), bytes.as_ptr());
-            let expected: Vec<f32> = (0..16).map(|at| at as f32).collect();
-            assert_eq!(readable(&x).storage::<f32>(), expected);
-            assert_eq!(x.storage::<f32>(), expected);
-            assert_eq!(x.clone().into_data().try_to_vec::<f32>().unwrap(), expected);
-            assert_eq!(x.into_data().try_into_vec::<f32>().unwrap(), expected);
-        }
-    }
-
-    #[test]
-    fn aligned_elements_are_not_copied() {
-        let [aligned, behind] = bytes();
-        assert_eq!(tensor(aligned).bytes().as_ptr(), aligned.as_ptr());
-        assert_ne!(tensor(behind).bytes().as_ptr(), behind.as_ptr());
-    }
-
-    #[test]
-    fn what_writes_has_a_copy() {
-        for bytes in bytes() {
-            let mut x = tensor(bytes);
-            let other = x.clone();
-            x.storage_mut::<f32>()[1] = 9.0;
-            assert_eq!(x.storage::<f32>()[..3], [0.0, 9.0, 2.0]);
-            assert_eq!(bytemuck::cast_slice::<u8, f32>(Raw::of(&x).bytes())[1], 9.0);
-            assert_eq!(x.clone().storage_mut::<f32>()[1], 9.0);
-            assert_eq!(other.storage::<f32>()[1], 1.0);
-            drop(other);
-            let mut alone = tensor(bytes);
-            alone.storage_mut::<f32>()[0] = 7.0;
-            assert_eq!(alone.storage::<f32>()[..2], [7.0, 1.0]);
-            assert!(Raw::of(&alone).view.is_none());
-            assert_eq!(tensor(bytes).storage::<f32>()[0], 0.0);
-        }
-    }
-
-    #[test]
-    fn rows_of_a_table_are_read_where_they_lie() {
-        let [aligned, behind] = bytes().map(tensor);
-        assert!(rows_of(&aligned, 1, || vec![1]).is_none());
-        let picked = rows_of(&behind, 3, || vec![3, 0, 3]).unwrap();
-        assert_eq!(picked.shape()[..], [3, 4]);
-        assert_eq!(picked.storage::<f32>()[3..9], [15.0, 0.0, 1.0, 2.0, 3.0, 12.0]);
-        for index in [4, -1] {
-            assert!(rows_of(&behind, 1, || vec![index]).is_none());
-        }
-        assert!(rows_of(&behind.transpose(0, 1), 1, || vec![0]).is_none());
-        // No rows of no elements, and many.
-        let none = FlexTensor::from_data(data(&[], [4, 0].into(), DType::F32));
-        assert!(rows_of(&none, 2, || vec![0, 3]).is_none_or(|rows| rows.shape()[..] == [2, 0]));
-        let many = rows_of(&aligned, LARGE_ROWS / 4, || vec![2; LARGE_ROWS / 4]).unwrap();
-        assert!(many.storage::<f32>().chunks(4).all(|row| row == [8.0, 9.0, 10.0, 11.0]));
-        assert!(rows_of(&aligned, LARGE_ROWS, || vec![4; LARGE_ROWS]).is_none());
-    }
-
-    #[test]
-    fn a_packed_weight_is_written_when_it_is_read() {
-        let [weight, _] = bytes().map(tensor);
-        let matrix = RawView::of(&weight).unwrap();
-        for set in InstructionSet::all() {
-            let right: Arc<dyn Plain> = Arc::new(Right::new(set, matrix.matrix(&[]).transposed()));
-            for (pack, expected) in [
-                (right, weight.transpose(0, 1).to_contiguous()),
-                (Arc::new(Filters::new(set, matrix.matrix(&[]), 1)), weight.clone()),
-                (Arc::new(Filters::new(set, matrix.matrix(&[]), 2)), weight.clone()),
-            ] {
-                let x = unpacked(pack, [4, 4].into());
-                let mut changed = x.clone();
-                assert_eq!(x.storage::<f32>(), expected.storage::<f32>());
-                changed.storage_mut::<f32>()[0] = 9.0;
-                assert_eq!(x.storage::<f32>()[0], 0.0);
-            }
-        }
-    }
-
-    #[test]
-    fn nothing_is_a_weight_too() {
-        let none = FlexTensor::from_data(data(&[], [0, 4].into(), DType::F32));
-        assert!(none.storage::<f32>().is_empty());
-        assert!(readable(&none).storage::<f32>().is_empty());
-    }
-}
+mod tests;

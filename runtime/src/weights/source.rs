@@ -2,6 +2,8 @@
 
 use alloc::borrow::Cow;
 
+use onnx_embed_kernels::stored::SharedBytes;
+
 use super::ByteRange;
 use super::fingerprint::fnv1a_behind;
 #[cfg(feature = "std")]
@@ -14,6 +16,8 @@ use super::open::OpenFile;
 #[derive(Clone, Copy)]
 pub enum WeightSource<'a> {
     Memory(&'a [&'a [u8]]),
+    /// Files that tensors read in place.
+    Shared(&'a [SharedBytes]),
     #[cfg(feature = "std")]
     Open(&'a [OpenFile]),
 }
@@ -31,6 +35,7 @@ impl<'a> WeightSource<'a> {
     pub fn count(&self) -> usize {
         match self {
             WeightSource::Memory(files) => files.len(),
+            WeightSource::Shared(files) => files.len(),
             #[cfg(feature = "std")]
             WeightSource::Open(files) => files.len(),
         }
@@ -39,17 +44,27 @@ impl<'a> WeightSource<'a> {
     /// Returns the length of a file in bytes.
     pub fn length(&self, file: usize) -> usize {
         match self {
-            WeightSource::Memory(files) => files.get(file).map_or(0, |bytes| bytes.len()),
+            WeightSource::Memory(_) | WeightSource::Shared(_) => self.file(file).map_or(0, <[u8]>::len),
             #[cfg(feature = "std")]
             WeightSource::Open(files) => files.get(file).map_or(0, OpenFile::length),
+        }
+    }
+
+    /// Returns the bytes of a file in memory.
+    pub fn file(&self, file: usize) -> Option<&'a [u8]> {
+        match self {
+            WeightSource::Memory(files) => files.get(file).copied(),
+            WeightSource::Shared(files) => files.get(file).map(|bytes| (**bytes).as_ref()),
+            #[cfg(feature = "std")]
+            WeightSource::Open(_) => None,
         }
     }
 
     /// Returns the bytes of a part.
     pub fn part(&self, part: &ByteRange) -> Result<Cow<'a, [u8]>, Unreadable> {
         match self {
-            WeightSource::Memory(files) => {
-                let file = files.get(part.file).ok_or(OUTSIDE)?;
+            WeightSource::Memory(_) | WeightSource::Shared(_) => {
+                let file = self.file(part.file).ok_or(OUTSIDE)?;
                 let end = part.start.checked_add(part.length).ok_or(OUTSIDE)?;
                 file.get(part.start..end).map(Cow::Borrowed).ok_or(OUTSIDE)
             }
@@ -67,7 +82,7 @@ impl<'a> WeightSource<'a> {
     /// Copies the bytes of a part to `bytes`, which has the same length.
     pub fn read(&self, part: &ByteRange, bytes: &mut [u8]) -> Result<(), Unreadable> {
         match self {
-            WeightSource::Memory(_) => {
+            WeightSource::Memory(_) | WeightSource::Shared(_) => {
                 let stored = self.part(part)?;
                 if stored.len() != bytes.len() {
                     return Err(OUTSIDE);
@@ -86,8 +101,8 @@ impl<'a> WeightSource<'a> {
     /// Continues the FNV-1a hash `before` with the bytes from `start` to `end`.
     pub fn hash(&self, file: usize, start: usize, end: usize, before: u64) -> Result<u64, Unreadable> {
         match self {
-            WeightSource::Memory(files) => {
-                let bytes = files.get(file).and_then(|file| file.get(start..end));
+            WeightSource::Memory(_) | WeightSource::Shared(_) => {
+                let bytes = self.file(file).and_then(|file| file.get(start..end));
                 Ok(fnv1a_behind(before, bytes.unwrap_or_default()))
             }
             #[cfg(feature = "std")]

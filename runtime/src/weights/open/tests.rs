@@ -207,3 +207,45 @@ fn a_value_that_was_checked_is_the_one_that_is_used() {
     fs::remove_dir_all(&folder).unwrap();
     assert_eq!(loaded.unwrap(), [[1, 2], [10, 11]]);
 }
+
+#[test]
+fn a_large_weight_is_read_in_chunks() {
+    const ROWS: usize = 1100;
+    const BYTES: usize = 4 * 64 * ROWS;
+    let file = TableFile { name: "m.onnx", length: 8 + BYTES, tail: fnv1a(b"") };
+    let part = ByteRange { file: 0, start: 8, length: BYTES, gap: fnv1a(b"beginnin") };
+    let entry = Entry {
+        name: "large",
+        dtype: ElementType::Float32,
+        shape: &[ROWS, 64],
+        parts: Box::leak(Box::new([part])),
+        encoding: Encoding::Raw,
+    };
+    let table: &'static Table = Box::leak(Box::new(Table {
+        files: Box::leak(Box::new([file])),
+        entries: Box::leak(Box::new([entry])),
+        fixed: &[],
+    }));
+    let folder = folder("large");
+    let path = folder.join("inside/m.onnx");
+    let values: Vec<f32> = (0..64 * ROWS).map(|at| at as f32).collect();
+    let bytes = [b"beginnin", bytemuck::cast_slice::<f32, u8>(&values)].concat();
+    fs::write(&path, &bytes).unwrap();
+    let device = Device::flex();
+    let load = |before: &dyn Fn()| {
+        table.open(&path, None, |source| {
+            table.load(source, &device, |weights| {
+                before();
+                weights.tensor::<2>("large").into_data().try_into_vec::<f32>().unwrap()
+            })
+        })
+    };
+    let whole = load(&|| ());
+    let cut = load(&|| File::options().write(true).open(&path).unwrap().set_len(BYTES as u64 / 2).unwrap());
+    fs::remove_dir_all(&folder).unwrap();
+    assert!(whole.unwrap() == values);
+    assert_eq!(
+        cut.unwrap_err().to_string(),
+        "cannot load the model: weight `large` is truncated: the file became shorter while it was read"
+    );
+}
