@@ -28,6 +28,7 @@ mod name;
 mod nested;
 mod origins;
 mod ownership;
+pub mod packed;
 mod parameters;
 mod pattern;
 mod place;

@@ -45,7 +45,7 @@ use correspondence::Correspondence;
 use side::Side;
 
 pub use assignment::Assignment;
-pub use compiled::{Compiled, packed};
+pub use compiled::Compiled;
 pub(crate) use elements::stored as stored_elements;
 
 /// A copy of the files of a model with the weights of another one.

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use expect_test::{Expect, expect};
 use onnx_embed_ir::emit::Item;
+use onnx_embed_ir::emit::packed::packed;
 use onnx_embed_ir::files::Given;
 use onnx_embed_ir::options::{Options, Weights};
-use onnx_embed_ir::structure::{Adapted, Compiled, Obstacle, adapt, packed};
+use onnx_embed_ir::structure::{Adapted, Compiled, Obstacle, adapt};
 
 const FORMS: [&str; 5] = ["script14", "script17", "unfolded", "dynamo18", "dynamo20"];
 

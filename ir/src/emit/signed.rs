@@ -4,12 +4,12 @@ use std::path::Path;
 
 use proc_macro2::Literal;
 
+use super::packed::packed;
 use crate::files::Files;
 use crate::files::signed::signature_of;
 use crate::model::Model;
 use crate::options::Options;
 use crate::rust::{Code, code};
-use crate::structure;
 
 /// Returns the key as a constant of the model, if there is one.
 pub fn constant(options: &Options) -> Code {
@@ -26,7 +26,7 @@ pub fn compiled(model: &Model, options: &Options) -> Code {
     if !options.structure {
         return Code::default();
     }
-    let packed = Literal::byte_string(&structure::packed(model, options));
+    let packed = Literal::byte_string(&packed(model, options));
     code!(const COMPILED: Option<&'static [u8]> = Some(#packed);)
 }
 

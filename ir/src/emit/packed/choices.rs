@@ -8,7 +8,7 @@ use crate::dtype::DType;
 use crate::options::{Binding, Declared, DeclaredShape, Kept, Options, Precision, Size, Weights};
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct Choices {
+pub struct Choices {
     #[prost(btree_map = "string, int64", tag = "1")]
     dims: BTreeMap<String, i64>,
     #[prost(btree_map = "string, message", tag = "2")]
