@@ -31,6 +31,7 @@ pub mod regions;
 pub mod scan;
 pub mod scores;
 pub mod small;
+pub mod stored;
 pub mod types;
 pub mod window;
 

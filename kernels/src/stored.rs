@@ -1,6 +1,5 @@
 //! Weights in the binary or in a mapped file.
 
-use alloc::sync::Arc;
 use core::ops::Range;
 
 use burn::tensor::{DType, Device, Int, Shape, Tensor, TensorData, kind::Basic};
@@ -8,6 +7,7 @@ use burn::tensor::{DType, Device, Int, Shape, Tensor, TensorData, kind::Basic};
 #[cfg(feature = "flex")]
 use crate::backend::Runtime;
 use crate::backend::{Any, call};
+pub use crate::spec::stored::SharedBytes;
 
 /// Returns tensor data that refers to `bytes` in place, or `None` if the device copies its tensors.
 ///
@@ -20,9 +20,6 @@ pub fn data(bytes: &'static [u8], shape: Shape, dtype: DType, device: &Device) -
     }
     None
 }
-
-/// Bytes that several models and their tensors share, for example those of a mapped file.
-pub type SharedBytes = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 /// Returns tensor data that refers to a range of `bytes` in place and keeps them, or `None` if the device copies its
 /// tensors. As for [`data`], every value of the bytes must be valid.

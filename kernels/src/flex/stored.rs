@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     backend::{Any, Outcome},
-    stored::SharedBytes,
+    spec::stored::SharedBytes,
 };
 
 /// The memory of a tensor that is elsewhere already.
