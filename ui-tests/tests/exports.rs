@@ -81,7 +81,7 @@ fn check(name: &str, outputs: &[TensorData]) {
     let bytes = std::fs::read(path(&format!("{name}.f32"))).unwrap();
     let expected: Vec<f32> =
         bytes.chunks_exact(4).map(|x| f32::from_le_bytes(x.try_into().unwrap())).collect();
-    let found: Vec<f32> = outputs.iter().flat_map(|output| output.to_vec::<f32>().unwrap()).collect();
+    let found: Vec<f32> = outputs.iter().flat_map(|output| output.try_to_vec::<f32>().unwrap()).collect();
     let largest = expected.iter().fold(0.0f32, |largest, x| largest.max(x.abs()));
     assert_eq!(found.len(), expected.len(), "{name}");
     for (found, expected) in found.iter().zip(&expected) {
@@ -174,7 +174,7 @@ fn files_of_other_exporters_must_be_signed_too() {
     let file = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("models/signed").join(name);
     let bytes = |name: &str| std::fs::read(file(name)).unwrap();
     let sums = |model: &signed::Signed| {
-        model.forward(Tensor::from_floats([0.0, 0.0], &device)).into_data().to_vec::<f32>().unwrap()
+        model.forward(Tensor::from_floats([0.0, 0.0], &device)).into_data().try_to_vec::<f32>().unwrap()
     };
     let model = signed::Signed::from_file(file("external.onnx"), &device).unwrap();
     assert_eq!(sums(&model), [1.0, 2.0]);
