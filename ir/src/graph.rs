@@ -13,7 +13,7 @@ use crate::elements::{Elements, Sources};
 use crate::operator::Operator;
 use crate::types::{Known, Placement, Type};
 use crate::weight::Weight;
-pub use id::ValueId;
+pub use id::{NumberedValues, ValueId};
 
 /// A model that was read and is not emitted yet.
 #[derive(Clone, Debug)]

@@ -200,7 +200,7 @@ impl<'e, 'r> Rewriter<'e, 'r> {
     fn block(&mut self, block: &mut Block, values: &mut Values, renamed: &mut Renamed) -> bool {
         let mut changes = BTreeMap::new();
         let mut rewritten = vec![false; block.nodes.len()];
-        let view = View::new(block);
+        let view = View::new(block, values);
         for (at, node) in block.nodes.iter().enumerate() {
             if rewritten.get(at) != Some(&false) {
                 continue;

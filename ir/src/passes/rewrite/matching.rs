@@ -1,22 +1,29 @@
 //! Finds the matches of a pattern.
 
 mod arithmetic;
-
-use std::collections::BTreeMap;
+mod candidates;
 
 use super::pattern::{Call, Pattern};
 use crate::dtype::{DType, ElementClass};
-use crate::graph::{Block, Node, ValueId, Values};
-use crate::ops;
+use crate::graph::{Block, Node, NumberedValues, ValueId, Values};
 use crate::ops::elementwise::clip::Clip;
 use crate::types::{Known, TensorType, Type};
 
 /// The nodes of a block, indexed by their results and uses.
 pub struct View<'g> {
     pub nodes: &'g [Node],
-    makers: BTreeMap<ValueId, usize>,
-    /// Indices of the consumers of a value. For outputs of the block, an index that is out of range.
-    users: BTreeMap<ValueId, Vec<usize>>,
+    makers: NumberedValues,
+    /// The last of the `uses` of each value.
+    last_uses: NumberedValues,
+    uses: Vec<Use>,
+}
+
+/// A use of a value.
+struct Use {
+    /// Index of the consumer. For an output of the block, an index that is out of range.
+    user: usize,
+    /// The use of the same value before this one.
+    before: Option<usize>,
 }
 
 /// The nodes, values and numbers that the parts of a pattern matched.
@@ -32,43 +39,62 @@ pub struct State {
 }
 
 impl<'g> View<'g> {
-    pub fn new(block: &'g Block) -> Self {
-        let (mut makers, mut users) = (BTreeMap::new(), BTreeMap::<_, Vec<usize>>::new());
+    pub fn new(block: &'g Block, values: &Values) -> Self {
+        let mut view = View {
+            nodes: &block.nodes,
+            makers: NumberedValues::new(values.len()),
+            last_uses: NumberedValues::new(values.len()),
+            uses: Vec::new(),
+        };
         for (at, node) in block.nodes.iter().enumerate() {
-            makers.extend(node.outputs.iter().flatten().map(|&id| (id, at)));
+            for &id in node.outputs.iter().flatten() {
+                view.makers.set(id, at);
+            }
             for id in node.reads() {
-                users.entry(id).or_default().push(at);
+                view.note_use(id, at);
             }
         }
         for &id in &block.outputs {
-            users.entry(id).or_default().push(usize::MAX);
+            view.note_use(id, usize::MAX);
         }
-        View { nodes: &block.nodes, makers, users }
+        view
+    }
+
+    fn note_use(&mut self, id: ValueId, user: usize) {
+        let before = self.last_uses.set(id, self.uses.len());
+        self.uses.push(Use { user, before });
+    }
+
+    /// Returns the consumers of a value.
+    fn users(&self, id: ValueId) -> impl Iterator<Item = usize> + '_ {
+        let last = self.last_uses.get(id).and_then(|at| self.uses.get(at));
+        let all = std::iter::successors(last, |one| one.before.and_then(|at| self.uses.get(at)));
+        all.map(|one| one.user)
     }
 
     /// Returns `true` if all consumers of the node's results are among these nodes.
     pub fn is_read_within(&self, node: usize, nodes: &[usize]) -> bool {
         let outputs = self.nodes.get(node).into_iter();
         let outputs = outputs.flat_map(|node| node.outputs.iter().flatten());
-        let mut users = outputs.flat_map(|id| self.users.get(id).into_iter().flatten());
-        users.all(|user| nodes.contains(user))
+        let mut users = outputs.flat_map(|&id| self.users(id));
+        users.all(|user| nodes.contains(&user))
     }
 
     /// Returns the number of uses of a value by nodes and outputs.
     pub fn uses(&self, id: ValueId) -> usize {
-        self.users.get(&id).map_or(0, Vec::len)
+        self.users(id).count()
     }
 
     /// Returns the producer of a value, and the index of the value among its results.
     pub fn source(&self, id: ValueId) -> Option<(&'g Node, usize)> {
-        let node = self.nodes.get(*self.makers.get(&id)?)?;
+        let node = self.nodes.get(self.makers.get(id)?)?;
         let at = node.outputs.iter().position(|output| *output == Some(id))?;
         Some((node, at))
     }
 
     /// Returns the producer of a value, if it has no other result and no blocks.
     pub fn maker(&self, id: ValueId) -> Option<(usize, &'g Node)> {
-        let at = *self.makers.get(&id)?;
+        let at = self.makers.get(id)?;
         let node = self.nodes.get(at)?;
         let alone = node.outputs.iter().skip(1).all(Option::is_none);
         (alone && node.output(0) == Some(id) && node.blocks.is_empty()).then_some((at, node))
@@ -77,7 +103,9 @@ impl<'g> View<'g> {
 
 /// Returns the matches of a pattern at a value.
 pub fn matches(view: &View<'_>, values: &Values, pattern: &Pattern, id: ValueId) -> Vec<State> {
-    Matcher { view, values }.at(pattern, id, &State::default())
+    let matcher = Matcher { view, values };
+    // Most patterns fail at their operators, without a state.
+    if matcher.may_match(pattern, id) { matcher.at(pattern, id, &State::default()) } else { Vec::new() }
 }
 
 /// Returns the number that all elements of a constant equal.
@@ -192,8 +220,7 @@ impl Matcher<'_, '_> {
             return self.clip([x, lower, upper], node, &state);
         }
         let mut all = self.arguments(call, &inputs, &state);
-        let turns = call.kinds.iter().all(|kind| ops::facts(kind).commutative);
-        if let ([a, b], true) = (inputs.as_slice(), turns && call.arguments.len() == 2) {
+        if let ([a, b], true) = (inputs.as_slice(), call.commutative) {
             all.extend(self.arguments(call, &[*b, *a], &state));
         }
         all

@@ -42,6 +42,8 @@ pub struct Call {
     pub arguments: Vec<Pattern>,
     /// Whether further inputs are allowed.
     pub open: bool,
+    /// Whether the two inputs match in either order.
+    pub commutative: bool,
 }
 
 /// An attribute of a right side.
@@ -159,7 +161,8 @@ impl Parser {
                 None => named.push(kind),
             }
         }
-        Ok(Pattern::Call(Call { kinds: named, label, attributes, arguments, open }))
+        let commutative = arguments.len() == 2 && named.iter().all(|kind| ops::facts(kind).commutative);
+        Ok(Pattern::Call(Call { kinds: named, label, attributes, arguments, open, commutative }))
     }
 
     /// Parses arguments in parentheses. The flag specifies whether further inputs are allowed.
@@ -284,6 +287,7 @@ mod tests {
             attributes: vec![("axis", AttributeValue::Int(-1)), ("mode", AttributeValue::Text("tanh"))],
             arguments: vec![Pattern::Any("x"), Pattern::Absent],
             open: true,
+            commutative: false,
         };
         let text = "Reshape|Flatten:inner<axis = -1, mode = tanh>(x, _, ..)";
         assert_eq!(parse(text), Ok(Pattern::Call(call)));
