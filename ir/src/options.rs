@@ -1,10 +1,13 @@
 //! Options of the caller of the compiler.
 
+mod kept;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::dtype::DType;
 use crate::files::signed::Key;
+pub use kept::{Kept, Step};
 
 /// Arguments of `onnx_model!`.
 #[derive(Clone, Debug)]
@@ -32,7 +35,7 @@ pub struct Options {
     pub deterministic: bool,
     /// Key of the signatures that the files of the model must have.
     pub signature: Option<Arc<Key>>,
-    /// Inputs that a step gets from outputs of the step before.
+    /// Inputs that a step gets from an earlier step.
     pub states: Vec<Kept>,
     /// Whether programs also load files of other exporters that have the same structure.
     pub structure: bool,
@@ -70,13 +73,6 @@ impl Options {
     pub fn final_weights(&self) -> bool {
         self.weights == Weights::Embed && !self.training
     }
-}
-
-/// An input, and the output that it is in the next step. `*` in both names matches the same text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
-    pub input: String,
-    pub output: String,
 }
 
 /// One size of an input's shape.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use onnx_embed_ir::emit::Item;
-use onnx_embed_ir::options::{Kept, Options};
+use onnx_embed_ir::options::{Kept, Options, Step};
 use prost::Message;
 
 const MODEL: &str = r#"<ir_version: 10, opset_import: ["": 21]>
@@ -28,7 +28,11 @@ fn compiled(name: &str, states: &[(&str, &str)]) -> Result<String, String> {
     let path = folder.join(format!("{name}.onnx"));
     let model = onnx_embed_ir::text::model(MODEL).unwrap();
     fs::write(&path, model.encode_to_vec()).unwrap();
-    let kept = |(input, output): &(&str, &str)| Kept { input: (*input).into(), output: (*output).into() };
+    let kept = |(input, output): &(&str, &str)| {
+        let first = output.strip_prefix("first ");
+        let step = if first.is_some() { Step::First } else { Step::Last };
+        Kept { input: (*input).into(), output: first.unwrap_or(output).into(), step }
+    };
     let options = Options { states: states.iter().map(kept).collect(), ..Options::default() };
     let tokens = onnx_embed_ir::compile(&path, &Item::model("model.onnx"), &options);
     tokens.map(|tokens| tokens.to_string()).map_err(|problems| {
@@ -47,21 +51,38 @@ fn a_state_has_fields_for_its_inputs() {
 }
 
 #[test]
+fn outputs_of_the_first_step_stay() {
+    let states = [("a_cache", "new_a"), ("b_cache", "first new_b"), ("h", "first hn")];
+    let code = compiled("first", &states).unwrap().replace(' ', "");
+    // Its length before the first step is a parameter, because it does not grow.
+    assert!(code.contains("pubfnstate(&self,batch:usize,more:usize)->ModelState"));
+    assert!(code.contains("b_cache:Kept::new(&Self::SIGNATURE.inputs[2],[batch,more,4],None,&device)"));
+    assert!(
+        code.contains(
+            "a_cache:state.a_cache.take(),b_cache:state.b_cache.take_first(),h:state.h.take_first()"
+        )
+    );
+    assert!(code.contains("state.a_cache.set(new_a);state.b_cache.set_first(new_b);state.h.set_first(hn);"));
+}
+
+#[test]
 fn what_is_no_state_is_refused() {
     let reason = |states: &[(&str, &str)]| compiled("refused", states).unwrap_err();
     assert_eq!(reason(&[("g", "hn")]), "the model has no input `g` for the state");
     assert_eq!(reason(&[("h", "gn")]), "the model has no output `gn` for the state");
     assert_eq!(reason(&[("*_cache", "next_*")]), "the model has no output `next_a` for the state");
-    assert_eq!(
-        reason(&[("*", "new")]),
-        "the state `*` = `new` has other wildcards than one `*` in both names, or none"
-    );
+    assert_eq!(reason(&[("*", "new")]), "the state `*` = `new` has more `*` in one name than in the other");
     assert_eq!(reason(&[("h", "hn"), ("h", "hn")]), "`h` is part of the state twice");
     assert_eq!(reason(&[("a_cache", "new_a"), ("b_cache", "new_a")]), "`new_a` is part of the state twice");
     assert_eq!(
         reason(&[("h", "counts")]),
         "`h`: float32[batch, 4] and `counts`: int64[batch, 4] cannot be a state: expected the same element type \
          and rank"
+    );
+    assert_eq!(
+        reason(&[("h", "first new_a")]),
+        "`h`: float32[batch, 4] and `new_a`: float32[batch, past + n, 4] cannot be a state: expected the same element \
+         type and rank"
     );
     assert_eq!(
         reason(&[("h", "list")]),

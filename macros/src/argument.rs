@@ -4,12 +4,13 @@ mod location;
 mod matching;
 mod memory;
 mod operator;
+mod state;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use onnx_embed_ir::files::signed;
-use onnx_embed_ir::options::{Kept, Options, Precision, Size, Weights};
+use onnx_embed_ir::options::{Kept, Options, Precision, Size, Step, Weights};
 use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
@@ -65,7 +66,7 @@ enum Choice {
     /// Whether files of other exporters are loaded, and the span of the option.
     Structure(bool, Span),
     Licenses(Vec<String>),
-    States(Vec<(Key, Key)>),
+    States(Vec<(Key, Key, Step)>),
 }
 
 impl Parse for Arguments {
@@ -166,8 +167,8 @@ impl Arguments {
                     self.keys.insert(matching::OPTION.to_owned(), span);
                 }
                 Choice::States(states) => {
-                    for (key, output) in states {
-                        let kept = Kept { input: key.name.clone(), output: output.name };
+                    for (key, output, step) in states {
+                        let kept = Kept { input: key.name.clone(), output: output.name, step };
                         let again = self.options.states.iter().any(|other| other.input == kept.input);
                         self.options.states.push(kept);
                         self.note(key, again)?;
@@ -244,11 +245,7 @@ impl Parse for Choice {
                 matching::structure(input).map(|(structure, span)| Choice::Structure(structure, span))
             }
             "licenses" => licenses(input, name.span()),
-            "state" => Ok(Choice::States(entries(input, |input| {
-                let name: Key = input.parse()?;
-                input.parse::<Token![=]>()?;
-                Ok((name, input.parse()?))
-            })?)),
+            "state" => Ok(Choice::States(entries(input, state::pair)?)),
             "outputs" => outputs(input, name.span()),
             "dims" => {
                 let dims = entries(input, |input| {

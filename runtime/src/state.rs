@@ -14,6 +14,8 @@ use crate::{Port, ValueType};
 pub struct Kept<const D: usize, K: Basic = Float> {
     /// `None` during a step, and after a step that failed.
     value: Option<Tensor<D, K>>,
+    /// During a step, the value if no step replaces it.
+    held: Option<Tensor<D, K>>,
     start: Start<D>,
 }
 
@@ -36,7 +38,7 @@ impl<const D: usize, K: Basic> Kept<D, K> {
             _ => None,
         };
         let dtype = stored(device, carrier.unwrap_or(DType::F32));
-        Self { value: None, start: Start { shape, grows, dtype, device: device.clone() } }
+        Self { value: None, held: None, start: Start { shape, grows, dtype, device: device.clone() } }
     }
 
     /// Returns the tensor. While it exists, the next step copies its elements.
@@ -53,6 +55,20 @@ impl<const D: usize, K: Basic> Kept<D, K> {
     #[doc(hidden)]
     pub fn take(&mut self) -> Tensor<D, K> {
         self.value.take().unwrap_or_else(|| self.start.tensor())
+    }
+
+    /// Returns the tensor for a step, after which [`Kept::set_first`] follows. A step that fails leaves the state before the
+    /// first.
+    #[doc(hidden)]
+    pub fn take_first(&mut self) -> Tensor<D, K> {
+        self.held = self.value.take();
+        self.held.clone().unwrap_or_else(|| self.start.tensor())
+    }
+
+    /// Sets the result of the first step, and the value before the step again after any other.
+    #[doc(hidden)]
+    pub fn set_first(&mut self, value: Tensor<D, K>) {
+        self.value = Some(self.held.take().unwrap_or(value));
     }
 
     /// Returns the number of elements along the axis that grows.
@@ -190,6 +206,23 @@ mod tests {
         step(&mut cache);
         cache.reset();
         assert_eq!(seen(&cache), (0, 0));
+    }
+
+    #[test]
+    fn only_the_first_step_sets_what_stays() {
+        let mut cache = cache();
+        let mut step = |count: i64| {
+            let before: i64 = cache.count.take_first().into_scalar();
+            cache.count.set_first(Tensor::from_ints([count], &Device::flex()));
+            (before, cache.count.get().into_scalar::<i64>())
+        };
+        assert_eq!([step(3), step(4), step(5)], [(0, 3), (3, 3), (3, 3)]);
+        // A step that fails forgets it.
+        cache.count.take_first();
+        assert_eq!(seen(&cache), (0, 0));
+        let before: i64 = cache.count.take_first().into_scalar();
+        cache.count.set_first(Tensor::from_ints([7], &Device::flex()));
+        assert_eq!((before, seen(&cache)), (0, (0, 7)));
     }
 
     #[test]

@@ -56,6 +56,25 @@ def perceptron(bias):
     )
 
 
+# A decoder as exporters merge it from that of the first step and that of later ones.
+MERGED = """
+    merged (float[batch, n, 2] features, float[batch, t, 2] x, float[batch, n, 2] past_encoder, float[batch, p, 2] past_decoder, bool[1] later)
+        => (float[batch, s, 2] y, float[a, b, 2] present_encoder, float[batch, s, 2] present_decoder)
+    {
+        three = Constant <value_float = 3.0> ()
+        none = Constant <value_ints = [0, 1, 2]> ()
+        axis = Constant <value_ints = [1]> ()
+        used, present_encoder = If (later) <
+            then_branch = next () => (float[batch, n, 2] a1, float[c, d, 2] b1) { a1 = Identity (past_encoder) b1 = ConstantOfShape (none) },
+            else_branch = first () => (float[batch, n, 2] a2, float[batch, n, 2] b2) { a2 = Mul (features, three) b2 = Identity (a2) }
+        >
+        sum = ReduceSum <keepdims = 1> (used, axis)
+        present_decoder = Concat <axis = 1> (past_decoder, x)
+        y = Add (present_decoder, sum)
+    }
+"""
+
+
 PERCEPTRON_ELSEWHERE = """
     main (float[N, 3] input) => (float[N, 2] output)
     <float[2] c2 = {0.5, -0.5}, float[4, 2] m2 = {1, 0, 0, 1, 1, 1, -1, 2},
@@ -154,6 +173,7 @@ def models_that_compile():
     save("perceptron_other_weights", perceptron([5, 5, 5, 5]))
     # The same weights from another exporter: `cargo onnx-embed adapt` makes the file above from this one.
     save("perceptron_elsewhere", PERCEPTRON_ELSEWHERE, opset=17)
+    save("merged", MERGED)
     write("perceptron_cut.onnx", model.SerializeToString()[:-9])
     model.graph.node[1].op_type = "Tanh"
     save("perceptron_other_graph", model)

@@ -10,7 +10,7 @@ use super::name::{self, Unique};
 use super::signature::{Port, arguments, joined, passed, structure};
 use crate::diagnostics::Problem;
 use crate::dim::Symbol;
-use crate::options::Options;
+use crate::options::{Options, Step};
 use crate::rust::{Code, CodeNode, code};
 use pairs::Pair;
 
@@ -70,7 +70,8 @@ impl<'a> State<'a> {
         let fields = self.pairs.iter().map(|pair| {
             let (ident, ty) = (&pair.input.ident, pair.kept());
             let next = span(&pair.output.onnx);
-            let doc = documentation([format!("{}, then {next}", pair.input.documentation())]);
+            let of_step = if pair.step == Step::First { " of the first step" } else { "" };
+            let doc = documentation([format!("{}, then {next}{of_step}", pair.input.documentation())]);
             code! {
                 #doc
                 pub #ident: #ty,
@@ -198,9 +199,10 @@ impl<'a> State<'a> {
         });
         let values = inputs.iter().map(|port| {
             let ident = &port.ident;
-            match self.pairs.iter().any(|pair| pair.input.onnx == port.onnx) {
-                true => code!(#state.#ident.take()),
-                false => code!(#ident),
+            match self.pairs.iter().find(|pair| pair.input.onnx == port.onnx).map(|pair| pair.step) {
+                Some(Step::Last) => code!(#state.#ident.take()),
+                Some(Step::First) => code!(#state.#ident.take_first()),
+                None => code!(#ident),
             }
         });
         let argument = joined(input, inputs, &values.collect::<Vec<_>>());
@@ -214,7 +216,10 @@ impl<'a> State<'a> {
         };
         let kept = self.pairs.iter().map(|pair| {
             let (before, after) = (&pair.input.ident, &pair.output.ident);
-            code!(#state.#before.set(#after);)
+            match pair.step {
+                Step::Last => code!(#state.#before.set(#after);),
+                Step::First => code!(#state.#before.set_first(#after);),
+            }
         });
         let kept: Code = kept.collect();
         let values: Vec<Code> = idents(&self.outputs).iter().map(|ident| code!(#ident)).collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::graph::{Node, ValueId};
 use crate::model::Model;
-use crate::options::Kept;
+use crate::options::{Kept, Step};
 use crate::types::TensorType;
 
 /// Operators with a state: the input, and the output that continues it.
@@ -37,6 +37,13 @@ struct Port<'g> {
     tensor: &'g TensorType,
 }
 
+/// The names of an input, and of the output of an earlier step that it is.
+struct Pair<'n> {
+    input: &'n str,
+    output: &'n str,
+    step: Step,
+}
+
 /// Returns the pairs that `#[onnx(state(..))]` would name, several with the same form of name as one with `*`.
 pub fn states(model: &Model) -> Vec<Kept> {
     let graph = &model.graph;
@@ -51,18 +58,23 @@ pub fn states(model: &Model) -> Vec<Kept> {
     let makers: BTreeMap<ValueId, &Node> = makers.collect();
     let of_nodes: Vec<(ValueId, ValueId)> =
         graph.body.nodes.iter().flat_map(|node| of_node(node, &makers)).collect();
-    let mut pairs: Vec<(&str, &str)> = Vec::new();
+    let mut pairs: Vec<Pair<'_>> = Vec::new();
     for input in &inputs {
-        let continues = |output: &&Port<'_>| {
-            let taken = pairs.iter().any(|(_, other)| *other == output.name);
-            !taken && is_next(input.tensor, output.tensor)
-        };
-        let mut free = outputs.iter().filter(continues);
+        let is_taken = |output: &Port<'_>| pairs.iter().any(|pair| pair.output == output.name);
+        let mut free = outputs.iter().filter(|output| !is_taken(output));
+        let mut next = free.clone().filter(|output| is_next(input.tensor, output.tensor));
         let of_node = |output: &&Port<'_>| of_nodes.contains(&(input.id, origin(output.id, &makers)));
-        let found = free.clone().find(of_node);
-        if let Some(output) = found.or_else(|| free.find(|output| are_alike(input.name, output.name))) {
-            pairs.push((input.name, output.name));
-        }
+        let alike = |output: &&Port<'_>| are_alike(input.name, output.name);
+        let found = next.clone().find(of_node).or_else(|| next.find(alike));
+        let found = found.map(|output| (output, Step::Last)).or_else(|| {
+            let is_first = |output: &&Port<'_>| {
+                let branches =
+                    makers.get(&origin(output.id, &makers)).is_some_and(|node| &*node.kind == "If");
+                branches && is_variant(input.tensor, output.tensor) && alike(output)
+            };
+            free.find(is_first).map(|output| (output, Step::First))
+        });
+        pairs.extend(found.map(|(output, step)| Pair { input: input.name, output: output.name, step }));
     }
     let names: Vec<&str> = inputs.iter().map(|input| input.name).collect();
     grouped(&pairs, &names)
@@ -93,6 +105,15 @@ fn is_next(before: &TensorType, after: &TensorType) -> bool {
     before.dtype == after.dtype && before.rank() == after.rank() && grows && others.next().is_none()
 }
 
+/// Returns `true` if the tensors may only differ in sizes that are not known. Of decoders with a branch for the first step,
+/// the other branch returns such a tensor without elements.
+fn is_variant(before: &TensorType, after: &TensorType) -> bool {
+    let mut sizes = before.shape.iter().zip(&after.shape);
+    before.dtype == after.dtype
+        && before.rank() == after.rank()
+        && sizes.all(|(size, next)| size == next || next.fixed().is_none())
+}
+
 /// Returns `true` if names differ only in words such as `past` and `present`, or by an `n` at the end.
 fn are_alike(input: &str, output: &str) -> bool {
     let [input, output] = [input, output].map(|name| {
@@ -104,22 +125,22 @@ fn are_alike(input: &str, output: &str) -> bool {
     !input.is_empty() && (output == input || output == format!("{input}n"))
 }
 
-/// Replaces pairs with the same beginnings and equal rests by one with `*`, unless that would name another of the inputs.
-fn grouped(pairs: &[(&str, &str)], inputs: &[&str]) -> Vec<Kept> {
+/// Replaces pairs of one form by one with `*`, unless that would name another of the inputs.
+fn grouped(pairs: &[Pair<'_>], inputs: &[&str]) -> Vec<Kept> {
     let mut all: Vec<Kept> = Vec::new();
-    for &(input, output) in pairs {
-        let wild = beginnings(input, output)
-            .map(|[before, after]| (format!("{before}*"), format!("{after}*"), before));
-        let wild = wild.filter(|(_, after, before)| {
-            let named = inputs.iter().filter_map(|name| Some((*name, name.strip_prefix(before)?)));
-            let mut others =
-                named.map(|(name, rest)| pairs.contains(&(name, &*after.replacen('*', rest, 1))));
+    for pair in pairs {
+        let names_pairs = |form: &Kept| {
+            let named = inputs.iter().filter_map(|input| Some((*input, form.output_of(input)?)));
+            let mut others = named.map(|(input, output)| {
+                pairs.iter().any(|pair| (pair.input, pair.output, pair.step) == (input, &*output, form.step))
+            });
             others.clone().count() > 1 && others.all(|is_pair| is_pair)
-        });
-        let kept = match wild {
-            Some((input, output, _)) => Kept { input, output },
-            None => Kept { input: input.to_owned(), output: output.to_owned() },
         };
+        let kept = forms(pair).find(names_pairs).unwrap_or_else(|| Kept {
+            input: pair.input.to_owned(),
+            output: pair.output.to_owned(),
+            step: pair.step,
+        });
         if !all.contains(&kept) {
             all.push(kept);
         }
@@ -127,13 +148,42 @@ fn grouped(pairs: &[(&str, &str)], inputs: &[&str]) -> Vec<Kept> {
     all
 }
 
-/// Returns the parts of two names before the equal rest, which begins after a sign.
-fn beginnings<'n>(input: &'n str, output: &'n str) -> Option<[&'n str; 2]> {
+/// Returns forms of the names of a pair with `*` in their equal rests, the ones that match most first.
+fn forms<'n>(pair: &Pair<'n>) -> impl Iterator<Item = Kept> + use<'n> {
+    let step = pair.step;
+    let rest = beginnings(pair.input, pair.output).into_iter();
+    rest.flat_map(move |(beginnings, rest)| {
+        let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+        let words: Vec<&str> = rest.split_inclusive(|letter: char| !letter.is_alphanumeric()).collect();
+        let last = words.len().saturating_sub(1);
+        let starred = |is_starred: &dyn Fn(usize, &str) -> bool| {
+            let stars = words.iter().enumerate().map(|(at, whole)| {
+                let word = whole.trim_end_matches(|letter: char| !letter.is_alphanumeric());
+                let sign = whole.get(word.len()..).unwrap_or_default();
+                if is_starred(at, word) { format!("*{sign}") } else { (*whole).to_owned() }
+            });
+            stars.collect::<String>()
+        };
+        let rests = [
+            "*".to_owned(),
+            starred(&|at, word| at == last || is_number(word)),
+            starred(&|_, word| is_number(word)),
+        ];
+        rests.map(|rest| {
+            let [input, output] = beginnings.map(|beginning| format!("{beginning}{rest}"));
+            Kept { input, output, step }
+        })
+    })
+}
+
+/// Returns the parts of two names before the equal rest, which begins after a sign, and the rest.
+fn beginnings<'n>(input: &'n str, output: &'n str) -> Option<([&'n str; 2], &'n str)> {
     let equal = input.bytes().rev().zip(output.bytes().rev()).take_while(|(a, b)| a == b).count();
     let rest = input.get(input.len().checked_sub(equal)?..)?;
     let sign = rest.find(|letter: char| !letter.is_alphanumeric())?;
     let length = rest.len().checked_sub(sign + 1)?;
-    Some([input.get(..input.len().checked_sub(length)?)?, output.get(..output.len().checked_sub(length)?)?])
+    let (before, rest) = input.split_at_checked(input.len().checked_sub(length)?)?;
+    Some(([before, output.get(..output.len().checked_sub(length)?)?], rest))
 }
 
 #[cfg(test)]
@@ -151,7 +201,11 @@ mod tests {
         let untyped = crate::read::read_bytes(bytes.into(), &options).unwrap();
         let (model, problems) = crate::attempts::typed(&untyped, &options);
         assert!(problems.is_empty(), "{}", problems.report("model"));
-        states(&model).into_iter().map(|kept| format!("{} = {}", kept.input, kept.output)).collect()
+        let shown = |Kept { input, output, step }| match step {
+            Step::Last => format!("{input} = {output}"),
+            Step::First => format!("{input} = first({output})"),
+        };
+        states(&model).into_iter().map(shown).collect()
     }
 
     #[test]
@@ -171,6 +225,39 @@ mod tests {
             cache(1)
         );
         assert_eq!(found(&graph), ["past_* = present_*"]);
+    }
+
+    #[test]
+    fn what_only_the_first_step_computes_stays() {
+        let tensors = |which: &str, sizes: &str| {
+            let names =
+                (0..2).flat_map(|layer| ["key", "value"].map(|what| format!("{layer}_{which}_{what}")));
+            names.map(|name| (format!("float[{sizes}] past_{name}"), name)).collect::<Vec<_>>()
+        };
+        let (encoders, decoders) = (tensors("encoder", "b, e, 4"), tensors("decoder", "b, p, 4"));
+        let (mut inputs, mut outputs, mut nodes) = (String::new(), String::new(), String::new());
+        for (input, name) in encoders {
+            inputs += &format!(", {input}");
+            outputs += &format!("float[i, j, 4] present_{name}, ");
+            nodes += &format!(
+                "present_{name} = If (later) <
+                    then_branch = t () => (float[i, j, 4] none) {{ none = ConstantOfShape (empty) }},
+                    else_branch = e () => (float[b, e, 4] made) {{ made = Neg (h) }}
+                >"
+            );
+        }
+        for (input, name) in decoders {
+            inputs += &format!(", {input}");
+            outputs += &format!("float[b, t, 4] present_{name}, ");
+            nodes += &format!("present_{name} = Concat <axis = 1> (past_{name}, x)");
+        }
+        let found = found(&format!(
+            "(float[b, e, 4] h, float[b, n, 4] x, bool later{inputs}) => ({outputs}float[b, e, 4] y)
+            {{ y = Relu (h) empty = Constant <value_ints = [0, 1, 4]> () {nodes} }}"
+        ));
+        let wanted =
+            ["past_*_encoder_* = first(present_*_encoder_*)", "past_*_decoder_* = present_*_decoder_*"];
+        assert_eq!(found, wanted);
     }
 
     #[test]

@@ -16,7 +16,15 @@ mod vad {
     }
 }
 
+mod merged {
+    onnx_embed::onnx_model! {
+        #[onnx(state(past_decoder = present_decoder, past_encoder = first(present_encoder)))]
+        pub struct Merged = "models/merged.onnx";
+    }
+}
+
 use decoder::{Decoder, DecoderInput, DecoderState, DecoderStep};
+use merged::{Merged, MergedState, MergedStep};
 use vad::{Vad, VadInput, VadOutput};
 
 /// Returns the scores of each token, and the state after them.
@@ -84,6 +92,38 @@ fn a_step_that_fails_leaves_the_first_state() {
     assert!(model.try_step(&mut state, wrong).is_err());
     assert!(state.is_empty());
     assert_eq!(steps(&model, &[3], &mut state), first);
+}
+
+/// Returns the result of a step of which only the first reads the features.
+fn merged_step(
+    model: &Merged,
+    state: &mut MergedState,
+    features: f32,
+    x: f32,
+) -> Result<Vec<f32>, onnx_embed::Error> {
+    let device = Device::flex();
+    let later = !state.is_empty();
+    let step = MergedStep {
+        features: Tensor::from_floats([[[features, 1.0], [0.0, 2.0]]], &device),
+        x: Tensor::from_floats([[[x, 0.0]]], &device),
+        later: Tensor::from_data([later], &device),
+    };
+    Ok(model.try_step(state, step)?.into_data().iter().collect())
+}
+
+#[test]
+fn what_the_first_step_computes_stays_until_the_next_reset() {
+    let model = Merged::default();
+    let mut state = model.state(1, 2);
+    // Three times the sum of the features, and all `x` so far.
+    assert_eq!(merged_step(&model, &mut state, 2.0, 1.0).unwrap(), [7.0, 9.0]);
+    assert_eq!(merged_step(&model, &mut state, 50.0, 5.0).unwrap(), [7.0, 9.0, 11.0, 9.0]);
+    let mut other = state.clone();
+    assert_eq!(merged_step(&model, &mut other, 50.0, 0.0).unwrap(), [7.0, 9.0, 11.0, 9.0, 6.0, 9.0]);
+    assert_eq!(state.past_encoder.get().into_data().iter().collect::<Vec<f32>>(), [6.0, 3.0, 0.0, 6.0]);
+    state.reset();
+    assert_eq!(merged_step(&model, &mut state, 1.0, 1.0).unwrap(), [4.0, 9.0]);
+    assert_eq!(merged_step(&model, &mut other, 1.0, 1.0).unwrap().len(), 8);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use onnx_embed_ir::diagnostics::{Diagnostics, Problem};
 use onnx_embed_ir::dim::Dim;
 use onnx_embed_ir::inspect::{Inspection, Port};
+use onnx_embed_ir::options::Step;
 use onnx_embed_ir::types::Type;
 use serde_json::{Value as Json, json};
 
@@ -42,7 +43,10 @@ pub fn describe(model: &str, inspection: &Inspection) -> Json {
         })
     });
     let states = inspection.states.iter();
-    let states = states.map(|kept| json!({ "input": kept.input, "output": kept.output }));
+    let states = states.map(|kept| {
+        let first = kept.step == Step::First;
+        json!({ "input": kept.input, "output": kept.output, "of_first_step": first })
+    });
     json!({
         "model": model,
         "compiles": inspection.problems.is_empty(),

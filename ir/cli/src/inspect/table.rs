@@ -6,7 +6,7 @@ use std::fmt::Write;
 use onnx_embed_ir::diagnostics::shown;
 use onnx_embed_ir::dtype::DType;
 use onnx_embed_ir::inspect::{Compiled, Constant, Inspection, Port};
-use onnx_embed_ir::options::Kept;
+use onnx_embed_ir::options::{Kept, Step};
 
 use onnx_embed_harness::style::{self, BAD, DIM, GOOD, HEADING};
 
@@ -19,7 +19,13 @@ const PROPERTIES: usize = 20;
 
 /// Returns the option of the macro that keeps a state from step to step.
 fn option(states: &[Kept]) -> String {
-    let pair = |kept: &Kept| format!("{:?} = {:?}", shown(&kept.input), shown(&kept.output));
+    let pair = |kept: &Kept| {
+        let (input, output) = (shown(&kept.input), shown(&kept.output));
+        match kept.step {
+            Step::Last => format!("{input:?} = {output:?}"),
+            Step::First => format!("{input:?} = first({output:?})"),
+        }
+    };
     let pairs: Vec<String> = states.iter().map(pair).collect();
     format!("#[onnx(state({}))]", pairs.join(", "))
 }

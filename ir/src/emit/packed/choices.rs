@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use prost::Message;
 
 use crate::dtype::DType;
-use crate::options::{Binding, Declared, DeclaredShape, Kept, Options, Precision, Size, Weights};
+use crate::options::{Binding, Declared, DeclaredShape, Kept, Options, Precision, Size, Step, Weights};
 
 #[derive(Clone, PartialEq, Message)]
 pub struct Choices {
@@ -82,6 +82,16 @@ struct State {
     input: String,
     #[prost(string, tag = "2")]
     output: String,
+    /// Whether the output is that of the first step.
+    #[prost(bool, tag = "3")]
+    first: bool,
+}
+
+impl State {
+    fn kept(self) -> Kept {
+        let step = if self.first { Step::First } else { Step::Last };
+        Kept { input: self.input, output: self.output, step }
+    }
 }
 
 impl Choices {
@@ -109,7 +119,11 @@ impl Choices {
             trace: options.trace,
             deterministic: options.deterministic,
             states: states
-                .map(|kept| State { input: kept.input.clone(), output: kept.output.clone() })
+                .map(|kept| State {
+                    input: kept.input.clone(),
+                    output: kept.output.clone(),
+                    first: kept.step == Step::First,
+                })
                 .collect(),
         }
     }
@@ -137,7 +151,7 @@ impl Choices {
                 .collect::<Option<_>>()?,
             trace: self.trace,
             deterministic: self.deterministic,
-            states: self.states.into_iter().map(|State { input, output }| Kept { input, output }).collect(),
+            states: self.states.into_iter().map(State::kept).collect(),
             ..Options::default()
         })
     }
@@ -221,7 +235,10 @@ mod tests {
             operators: [("com.acme.Swish".to_owned(), binding)].into(),
             trace: true,
             deterministic: true,
-            states: vec![Kept { input: "s".to_owned(), output: "t".to_owned() }],
+            states: vec![
+                Kept { input: "s".to_owned(), output: "t".to_owned(), step: Step::Last },
+                Kept { input: "u".to_owned(), output: "v".to_owned(), step: Step::First },
+            ],
             ..Options::default()
         };
         let read = Choices::decode(Choices::of(&options).encode_to_vec().as_slice()).unwrap();

@@ -6,15 +6,16 @@ use crate::diagnostics::Problem;
 use crate::dim::{Dim, Symbol};
 use crate::dtype::ElementClass;
 use crate::emit::signature::Port;
-use crate::options::Kept;
+use crate::options::{Kept, Step};
 use crate::rust::{Code, code};
 use crate::types::TensorType;
 
-/// An input, and the output that it is in the next step.
+/// An input, and the output of an earlier step that it is.
 #[derive(Debug)]
 pub struct Pair<'a> {
     pub input: &'a Port,
     pub output: &'a Port,
+    pub step: Step,
     tensor: &'a TensorType,
     /// The axis along which the output has more elements.
     pub grows: Option<usize>,
@@ -22,7 +23,7 @@ pub struct Pair<'a> {
 
 /// Returns the tensors of a state.
 pub fn of<'a>(states: &[Kept], inputs: &'a [Port], outputs: &'a [Port]) -> Result<Vec<Pair<'a>>, Problem> {
-    let mut named: Vec<(&Port, &Port)> = Vec::new();
+    let mut named: Vec<(&Port, &Port, Step)> = Vec::new();
     for kept in states {
         let found = matching(kept, inputs, outputs)?;
         for (input, output) in found {
@@ -30,19 +31,19 @@ pub fn of<'a>(states: &[Kept], inputs: &'a [Port], outputs: &'a [Port]) -> Resul
                 let message = format!("{} is part of the state twice", port.span());
                 Err(Problem::new(message).choice(&kept.input))
             };
-            if named.iter().any(|(other, _)| other.id == input.id) {
+            if named.iter().any(|(other, ..)| other.id == input.id) {
                 return twice(input);
             }
-            if named.iter().any(|(_, other)| other.onnx == output.onnx) {
+            if named.iter().any(|(_, other, _)| other.onnx == output.onnx) {
                 return twice(output);
             }
-            named.push((input, output));
+            named.push((input, output, kept.step));
         }
     }
-    let is_kept = |port: &&Port| named.iter().any(|(input, _)| input.id == port.id);
+    let is_kept = |port: &&Port| named.iter().any(|(input, ..)| input.id == port.id);
     let others = inputs.iter().filter(|port| !is_kept(port)).filter_map(|port| port.ty.as_tensor());
     let others: BTreeSet<Symbol> = others.flat_map(|tensor| &tensor.shape).flat_map(Dim::symbols).collect();
-    named.into_iter().map(|(input, output)| pair(input, output, &others)).collect()
+    named.into_iter().map(|named| pair(named, &others)).collect()
 }
 
 /// Returns the inputs and outputs with names of this form.
@@ -51,20 +52,18 @@ fn matching<'a>(
     inputs: &'a [Port],
     outputs: &'a [Port],
 ) -> Result<Vec<(&'a Port, &'a Port)>, Problem> {
-    let [before, after] = [&kept.input, &kept.output].map(|name| name.matches('*').count());
-    if before != after || before > 1 {
+    if !kept.is_even() {
         let message = format!(
-            "the state `{}` = `{}` has other wildcards than one `*` in both names, or none",
+            "the state `{}` = `{}` has more `*` in one name than in the other",
             kept.input, kept.output
         );
         return Err(Problem::new(message).choice(&kept.input));
     }
     let mut found = Vec::new();
     for input in inputs {
-        let Some(part) = part(&input.onnx, &kept.input) else {
+        let Some(wanted) = kept.output_of(&input.onnx) else {
             continue;
         };
-        let wanted = kept.output.replacen('*', part, 1);
         let Some(output) = outputs.iter().find(|output| output.onnx == wanted) else {
             return Err(missing("output", &wanted, outputs).choice(&kept.input));
         };
@@ -76,14 +75,6 @@ fn matching<'a>(
     Ok(found)
 }
 
-/// Returns the text of a name that `*` matches.
-fn part<'n>(name: &'n str, pattern: &str) -> Option<&'n str> {
-    match pattern.split_once('*') {
-        Some((before, after)) => name.strip_prefix(before)?.strip_suffix(after),
-        None => (name == pattern).then_some(""),
-    }
-}
-
 fn missing(what: &str, name: &str, ports: &[Port]) -> Problem {
     let names: Vec<String> = ports.iter().map(Port::span).collect();
     let help = format!("the {what}s are {}", names.join(", "));
@@ -91,7 +82,10 @@ fn missing(what: &str, name: &str, ports: &[Port]) -> Problem {
 }
 
 /// Returns the tensor of a state. Sizes of `others`, the inputs that are not part of it, do not grow.
-fn pair<'a>(input: &'a Port, output: &'a Port, others: &BTreeSet<Symbol>) -> Result<Pair<'a>, Problem> {
+fn pair<'a>(
+    (input, output, step): (&'a Port, &'a Port, Step),
+    others: &BTreeSet<Symbol>,
+) -> Result<Pair<'a>, Problem> {
     let wrong = |reason: &str| {
         let message =
             format!("{} and {} cannot be a state: {reason}", input.documentation(), output.documentation());
@@ -106,6 +100,15 @@ fn pair<'a>(input: &'a Port, output: &'a Port, others: &BTreeSet<Symbol>) -> Res
     if before.dtype != after.dtype || before.rank() != after.rank() {
         return Err(wrong("expected the same element type and rank"));
     }
+    if step == Step::First {
+        // Sizes of later steps may differ, and so may those before the first step.
+        let sizes = before.shape.iter().zip(&after.shape);
+        let mut fixed = sizes.filter_map(|(size, next)| Some((size.fixed()?, next.fixed()?)));
+        return match fixed.all(|(size, next)| size == next) {
+            true => Ok(Pair { input, output, step, tensor: before, grows: None }),
+            false => Err(wrong("expected the same sizes")),
+        };
+    }
     let mut grows = None;
     for (axis, (size, next)) in before.shape.iter().zip(&after.shape).enumerate() {
         let is_free = size.name().is_some_and(|name| !others.contains(name));
@@ -119,7 +122,7 @@ fn pair<'a>(input: &'a Port, output: &'a Port, others: &BTreeSet<Symbol>) -> Res
             return Err(wrong("it grows along several axes"));
         }
     }
-    Ok(Pair { input, output, tensor: before, grows })
+    Ok(Pair { input, output, step, tensor: before, grows })
 }
 
 impl Pair<'_> {
