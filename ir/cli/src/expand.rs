@@ -21,6 +21,9 @@ use onnx_embed_harness::settings::{Choices, Storage};
 use onnx_embed_harness::style::{BAD, count};
 
 mod format;
+mod timings;
+
+use timings::Timings;
 
 /// Maximum number of matches of a rule that are named.
 const NAMED: usize = 3;
@@ -32,7 +35,8 @@ const MAX_FORMATTED_TOKENS: usize = 120_000;
 #[command(after_help = "\
 Examples:
   cargo onnx-embed expand model.onnx > model.rs     the code that the macro generates
-  cargo onnx-embed expand model.onnx --passes       the matches of each rule, and near matches")]
+  cargo onnx-embed expand model.onnx --passes       the matches of each rule, and near matches
+  cargo onnx-embed expand model.onnx --timings      what the macro spends its time on")]
 pub struct Expand {
     /// The model: .onnx, or .onnxtxt in ONNX's text syntax
     pub model: PathBuf,
@@ -44,13 +48,16 @@ pub struct Expand {
     /// Show the graph as read and after each pass
     #[arg(long, conflicts_with = "graph")]
     pub passes: bool,
+    /// Show the time of each step of the macro instead of Rust
+    #[arg(long, conflicts_with_all = ["graph", "passes"])]
+    pub timings: bool,
     /// Name of the struct
     #[arg(long, default_value = "Model")]
     pub name: String,
     /// Storage of the weights at run time
     #[arg(long, value_enum, default_value = "embed")]
     pub weights: Storage,
-    /// Write JSON: `code`, `graph` or `passes`, and the problems of a model that does not compile
+    /// Write JSON: `code`, `graph`, `passes` or `timings`, and the problems of a model that does not compile
     #[arg(long)]
     pub json: bool,
 }
@@ -74,6 +81,7 @@ pub fn expand(arguments: &Expand) -> Result<ExitCode> {
     match shown {
         Ok(Shown::Passes) => {}
         Ok(Shown::Graph(graph)) => anstream::print!("{}", plain(&graph)),
+        Ok(Shown::Timings(timings)) => anstream::print!("{timings}"),
         Ok(Shown::Code(code)) => {
             let mut out = BufWriter::new(std::io::stdout().lock());
             write(code, &mut out)?;
@@ -92,6 +100,7 @@ enum Shown {
     /// Only the passes.
     Passes,
     Graph(String),
+    Timings(Timings),
     Code(Code),
 }
 
@@ -107,7 +116,9 @@ struct Pass {
 fn shown(arguments: &Expand, passes: &mut Vec<Pass>) -> Result<Result<Shown, Diagnostics>> {
     let options = arguments.choices.options(arguments.weights);
     let path = &arguments.model;
+    let mut timings = Timings::new();
     let model = onnx_embed_ir::load_observed(path, &options, &mut |step| {
+        timings.end(step.name, Some(step.graph.body.nodes.len()));
         if arguments.passes {
             passes.push(Pass {
                 name: step.name,
@@ -131,7 +142,17 @@ fn shown(arguments: &Expand, passes: &mut Vec<Pass>) -> Result<Result<Shown, Dia
         name: name.with_context(|| format!("`{}` is not a valid type name", arguments.name))?,
         ..Item::model(display_name(path))
     };
-    Ok(onnx_embed_ir::tree(&model, &item, &options).map(Shown::Code))
+    let code = match onnx_embed_ir::tree(&model, &item, &options) {
+        Ok(code) => code,
+        Err(problems) => return Ok(Err(problems)),
+    };
+    if !arguments.timings {
+        return Ok(Ok(Shown::Code(code)));
+    }
+    timings.end("emit", None);
+    drop(code.into_tokens());
+    timings.end("tokens", None);
+    Ok(Ok(Shown::Timings(timings)))
 }
 
 /// Writes code, formatted unless it has too many parts.
@@ -177,6 +198,7 @@ fn json(model: &str, name: &str, passes: &[Pass], shown: Result<Shown, Diagnosti
     }
     match shown {
         Ok(Shown::Graph(graph)) => json["graph"] = json!(graph),
+        Ok(Shown::Timings(timings)) => json["timings"] = timings.json(),
         Ok(Shown::Code(code)) => {
             let mut text = Vec::new();
             write(code, &mut text)?;

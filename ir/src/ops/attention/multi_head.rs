@@ -30,7 +30,6 @@ struct MultiHead(Heads);
 
 attributes!(struct MultiHead(inner));
 
-/// Reports a count that is known to differ from the expected one.
 /// Sizes of queries, keys and values, and how they are packed.
 struct Forms {
     /// Index of the packed input: 0 for all three, 1 for keys and values.
