@@ -1,6 +1,6 @@
 //! Models that keep their state from step to step.
 
-use onnx_embed::{Device, Tensor};
+use onnx_embed::{Array, Device, Tensor};
 
 mod decoder {
     onnx_embed::onnx_model! {
@@ -106,7 +106,7 @@ fn merged_step(
     let step = MergedStep {
         features: Tensor::from_floats([[[features, 1.0], [0.0, 2.0]]], &device),
         x: Tensor::from_floats([[[x, 0.0]]], &device),
-        later: Tensor::from_data([later], &device),
+        later: Array::vector([later]),
     };
     Ok(model.try_step(state, step)?.into_data().iter().collect())
 }
