@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use onnx_embed_ir::emit::Item;
-use onnx_embed_ir::options::{Kept, Options};
+use onnx_embed_ir::options::{Kept, Options, Step};
 use prost::Message;
 
 #[test]
@@ -109,6 +109,29 @@ fn an_embedding_with_the_weight_of_the_last_product() {
 }
 
 #[test]
+fn weights_that_several_products_share() {
+    let elements = vec!["1"; 130 * 130].join(", ");
+    let text = format!(
+        "<ir_version: 10, opset_import: [\"\": 21]>
+        shared (float[n, 130] x, uint8[n, 130] a, uint8[n, 130] b)
+            => (float[n, 130] y, int32[n, 130] s, int32[n, 130] t, int32[n, 130] u, int32[n, 130] v)
+        <float[130, 130] \"first.weight\" = {{{elements}}}, float[130, 130] \"second.weight\" = {{{elements}}},
+            int8[130, 130] \"third.weight\" = {{{elements}}}, int8[130, 130] \"fourth.weight\" = {{{elements}}}>
+        {{
+            h1 = MatMul (x, \"first.weight\")
+            h2 = MatMul (h1, \"first.weight\")
+            h3 = MatMul (h2, \"second.weight\")
+            y = MatMul (h3, \"second.weight\")
+            s = MatMulInteger (a, \"third.weight\")
+            t = MatMulInteger (b, \"third.weight\")
+            u = MatMulInteger (a, \"fourth.weight\")
+            v = MatMulInteger (b, \"fourth.weight\")
+        }}"
+    );
+    check_text("shared_weights", &text);
+}
+
+#[test]
 fn weights_that_modules_share() {
     let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ui-tests/models/training");
     let options = Options { training: true, ..Options::default() };
@@ -118,7 +141,11 @@ fn weights_that_modules_share() {
 
 #[test]
 fn a_state_that_steps_keep() {
-    let kept = |input: &str, output: &str| Kept { input: input.to_owned(), output: output.to_owned() };
+    let kept = |input: &str, output: &str| Kept {
+        input: input.to_owned(),
+        output: output.to_owned(),
+        step: Step::Last,
+    };
     let states = vec![kept("cache", "next_cache"), kept("h", "hn")];
     let options = Options { states, ..Options::default() };
     compare("state", &written("state", &read("state.onnxtxt")), &options);

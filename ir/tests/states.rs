@@ -54,9 +54,9 @@ fn a_state_has_fields_for_its_inputs() {
 fn outputs_of_the_first_step_stay() {
     let states = [("a_cache", "new_a"), ("b_cache", "first new_b"), ("h", "first hn")];
     let code = compiled("first", &states).unwrap().replace(' ', "");
-    // Its length before the first step is a parameter, because it does not grow.
-    assert!(code.contains("pubfnstate(&self,batch:usize,more:usize)->ModelState"));
-    assert!(code.contains("b_cache:Kept::new(&Self::SIGNATURE.inputs[2],[batch,more,4],None,&device)"));
+    // No other tensor has its length.
+    assert!(code.contains("pubfnstate(&self,batch:usize)->ModelState"));
+    assert!(code.contains("b_cache:Kept::new(&Self::SIGNATURE.inputs[2],[batch,0,4],None,&device)"));
     assert!(
         code.contains(
             "a_cache:state.a_cache.take(),b_cache:state.b_cache.take_first(),h:state.h.take_first()"

@@ -23,6 +23,6 @@ pub use onnx_embed_kernels::epilogue::Activation;
 pub use product::linear::{Linear, SharedLinear};
 pub use product::matmul_nbits::MatMulNBits;
 pub use product::moe::{PackedExperts, QMoE};
-pub use quantize::integer::QuantizedWeight;
+pub use quantize::integer::{QuantizedWeight, SharedQuantizedWeight};
 pub use recurrent::{Gru, Lstm, QuantizedLstm, Rnn};
 pub use signal::dft::{Dft, Stft};

@@ -30,9 +30,12 @@ pub struct Layer {
     pub(super) latest: Option<String>,
     taken: Unique,
     constants: BTreeMap<ValueId, String>,
-    /// Names of the fields by type and load expression.
-    loaded: HashMap<(Code, Code), String>,
+    /// Names of the fields by type, load expression and the weight of which they keep the packed form.
+    loaded: HashMap<(Code, Code, Option<PackedWeight>), String>,
 }
+
+/// A weight that another struct contains, and whether it is transposed.
+pub type PackedWeight = (ValueId, bool);
 
 /// A field of a struct.
 #[derive(Clone, Debug)]
@@ -167,11 +170,23 @@ impl Layer {
 
     /// Adds a field named after `hint`, unless a field with the same type and load expression exists. Returns its name.
     pub fn field(&mut self, hint: &str, ty: Code, load: Code, parameters: Vec<(String, ValueId)>) -> String {
-        let key = (ty, load);
+        self.field_for(None, hint, ty, load, parameters)
+    }
+
+    /// Adds a field like [`Layer::field`] that keeps the packed form of a weight. Each weight has a field of its own.
+    pub fn field_for(
+        &mut self,
+        packed: Option<PackedWeight>,
+        hint: &str,
+        ty: Code,
+        load: Code,
+        parameters: Vec<(String, ValueId)>,
+    ) -> String {
+        let key = (ty, load, packed);
         if let Some(name) = self.loaded.get(&key) {
             return name.clone();
         }
-        let (ty, load) = key.clone();
+        let (ty, load, _) = key.clone();
         let wanted =
             if self.plain { name::snake(kind(&ty)) } else { name::snake(&self.relative(name::plain(hint))) };
         let name = self.taken.name(&wanted);

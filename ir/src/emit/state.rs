@@ -169,7 +169,7 @@ impl<'a> State<'a> {
         let at = self.described.inputs.iter().position(|port| port.onnx == pair.input.onnx);
         let at = Literal::usize_unsuffixed(at.unwrap_or_default());
         let sizes = pair.shape().iter().enumerate().map(|(axis, dim)| {
-            if pair.grows == Some(axis) {
+            if pair.is_empty(axis) {
                 return code!(0);
             }
             let chosen = self.sizes.iter().find(|(symbol, _)| Some(symbol) == dim.name());

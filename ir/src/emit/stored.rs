@@ -63,6 +63,17 @@ impl Emit<'_, '_> {
         Code::field(&name)
     }
 
+    /// Adds a field that keeps the packed form of a weight, an input that another struct contains. `transposed` if the node uses it
+    /// transposed.
+    pub fn packed_layer(&mut self, input: usize, transposed: bool, ty: Code, load: Code) -> Code {
+        let hint = self.layer_hint(input);
+        let packed = self.node.input(input).map(|id| (id, transposed));
+        let layer = &mut *self.source.layer;
+        layer.latest = Some(layer.relative(super::name::plain(&hint)));
+        let name = layer.field_for(packed, &hint, ty, load, Vec::new());
+        Code::field(&name)
+    }
+
     /// Returns a stored input as a tensor, over `weights: &Weights`.
     pub fn loaded(&mut self, input: usize) -> Result<Code, Problem> {
         let id = self.required(input)?;

@@ -19,6 +19,8 @@ pub struct Pair<'a> {
     tensor: &'a TensorType,
     /// The axis along which the output has more elements.
     pub grows: Option<usize>,
+    /// Axes without elements before the first step, because nothing else has their size.
+    empty: BTreeSet<usize>,
 }
 
 /// Returns the tensors of a state.
@@ -43,7 +45,19 @@ pub fn of<'a>(states: &[Kept], inputs: &'a [Port], outputs: &'a [Port]) -> Resul
     let is_kept = |port: &&Port| named.iter().any(|(input, ..)| input.id == port.id);
     let others = inputs.iter().filter(|port| !is_kept(port)).filter_map(|port| port.ty.as_tensor());
     let others: BTreeSet<Symbol> = others.flat_map(|tensor| &tensor.shape).flat_map(Dim::symbols).collect();
-    named.into_iter().map(|named| pair(named, &others)).collect()
+    let mut pairs = Vec::new();
+    for named in named {
+        pairs.push(pair(named, &others)?);
+    }
+    let last = pairs.iter().filter(|pair| pair.step == Step::Last);
+    let last: BTreeSet<Symbol> = last.flat_map(Pair::shape).flat_map(Dim::symbols).collect();
+    for pair in pairs.iter_mut().filter(|pair| pair.step == Step::First) {
+        let is_own =
+            |dim: &Dim| dim.name().is_some_and(|name| !others.contains(name) && !last.contains(name));
+        let own = pair.tensor.shape.iter().enumerate().filter(|(_, dim)| is_own(dim));
+        pair.empty = own.map(|(axis, _)| axis).collect();
+    }
+    Ok(pairs)
 }
 
 /// Returns the inputs and outputs with names of this form.
@@ -105,7 +119,7 @@ fn pair<'a>(
         let sizes = before.shape.iter().zip(&after.shape);
         let mut fixed = sizes.filter_map(|(size, next)| Some((size.fixed()?, next.fixed()?)));
         return match fixed.all(|(size, next)| size == next) {
-            true => Ok(Pair { input, output, step, tensor: before, grows: None }),
+            true => Ok(Pair { input, output, step, tensor: before, grows: None, empty: BTreeSet::new() }),
             false => Err(wrong("expected the same sizes")),
         };
     }
@@ -122,7 +136,7 @@ fn pair<'a>(
             return Err(wrong("it grows along several axes"));
         }
     }
-    Ok(Pair { input, output, step, tensor: before, grows })
+    Ok(Pair { input, output, step, tensor: before, grows, empty: BTreeSet::new() })
 }
 
 impl Pair<'_> {
@@ -130,10 +144,15 @@ impl Pair<'_> {
         &self.tensor.shape
     }
 
+    /// Returns `true` if the tensor has no elements along an axis before the first step.
+    pub fn is_empty(&self, axis: usize) -> bool {
+        self.grows == Some(axis) || self.empty.contains(&axis)
+    }
+
     /// Returns the names of the sizes that the program chooses.
     pub fn chosen(&self) -> impl Iterator<Item = Result<&Symbol, Problem>> {
         let shape = self.shape().iter().enumerate();
-        let open = shape.filter(|(axis, dim)| Some(*axis) != self.grows && dim.fixed().is_none());
+        let open = shape.filter(|(axis, dim)| !self.is_empty(*axis) && dim.fixed().is_none());
         open.map(|(axis, dim)| {
             dim.name().filter(|_| !dim.is_any()).ok_or_else(|| {
                 let message = format!(

@@ -185,10 +185,11 @@ enum Ended {
     Float { bias: Code, scales: Code, added: Code },
 }
 
-/// Returns operand B. If it is a weight that only this node uses, it is a layer, which keeps its packed form.
+/// Returns operand B. If it is a weight, a layer keeps its packed form.
 fn right(cx: &mut Emit<'_, '_>, input: usize) -> Result<Code, Problem> {
     if !cx.is_stored(input) {
-        return cx.tensor(input);
+        let values = cx.tensor(input)?;
+        return Ok(shared(cx, input, values, false));
     }
     let values = cx.loaded(input)?;
     layer(cx, input, code!(layers::QuantizedWeight::new(#values)))
@@ -209,11 +210,25 @@ fn right_matrix(cx: &mut Emit<'_, '_>, input: usize, is_transposed: bool) -> Res
     let operand = |x: Code| {
         if is_transposed { code!(#x.transpose()) } else { x }
     };
-    if !cx.is_stored(input) || cx.tensor_type(input)?.burn_rank() != 2 {
+    if !cx.is_stored(input) {
+        let values = operand(cx.tensor(input)?);
+        return Ok(shared(cx, input, values, is_transposed));
+    }
+    if cx.tensor_type(input)?.burn_rank() != 2 {
         return Ok(operand(right(cx, input)?));
     }
     let values = operand(cx.loaded(input)?);
     layer(cx, input, code!(layers::QuantizedWeight::matrix(#values)))
+}
+
+/// Returns an operand that the layer does not contain. If it is a weight, which several layers use, the layer keeps its packed form.
+fn shared(cx: &mut Emit<'_, '_>, input: usize, values: Code, is_transposed: bool) -> Code {
+    if !cx.is_layer_constant(input) {
+        return values;
+    }
+    let load = code!(layers::SharedQuantizedWeight::new());
+    let layer = cx.packed_layer(input, is_transposed, code!(layers::SharedQuantizedWeight), load);
+    code!(#layer.weight(#values))
 }
 
 fn layer(cx: &mut Emit<'_, '_>, input: usize, load: Code) -> Result<Code, Problem> {

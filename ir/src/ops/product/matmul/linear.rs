@@ -21,9 +21,8 @@ pub(super) fn linear_layer(
         });
     }
     let activation = activation.unwrap_or_else(|| code!(Activation::Identity));
-    let hint = cx.layer_hint(1);
     let load = code!(layers::SharedLinear::new(#activation));
-    let layer = cx.layer(&hint, code!(layers::SharedLinear), load);
+    let layer = cx.packed_layer(1, transposed, code!(layers::SharedLinear), load);
     let (mut weight, bias) = (cx.tensor(1)?, cx.optional(2)?);
     if transposed {
         weight = code!(#weight.transpose());
