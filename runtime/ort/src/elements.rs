@@ -9,8 +9,28 @@ use crate::status::Failure;
 const ALL: [ElementType; 22] = {
     use ElementType::*;
     [
-        Float32, UInt8, Int8, UInt16, Int16, Int32, Int64, String, Bool, Float16, Float64, UInt32, UInt64, Complex64,
-        Complex128, BFloat16, Float8E4M3FN, Float8E4M3FNUZ, Float8E5M2, Float8E5M2FNUZ, UInt4, Int4,
+        Float32,
+        UInt8,
+        Int8,
+        UInt16,
+        Int16,
+        Int32,
+        Int64,
+        String,
+        Bool,
+        Float16,
+        Float64,
+        UInt32,
+        UInt64,
+        Complex64,
+        Complex128,
+        BFloat16,
+        Float8E4M3FN,
+        Float8E4M3FNUZ,
+        Float8E5M2,
+        Float8E5M2FNUZ,
+        UInt4,
+        Int4,
     ]
 };
 
@@ -40,7 +60,9 @@ pub(crate) fn code_of(element: ElementType) -> Option<Code> {
         ElementType::Float8E5M2FNUZ => ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT8E5M2FNUZ,
         ElementType::UInt4 => ONNX_TENSOR_ELEMENT_DATA_TYPE_UINT4,
         ElementType::Int4 => ONNX_TENSOR_ELEMENT_DATA_TYPE_INT4,
-        ElementType::Float4E2M1 | ElementType::Float8E8M0 | ElementType::UInt2 | ElementType::Int2 => return None,
+        ElementType::Float4E2M1 | ElementType::Float8E8M0 | ElementType::UInt2 | ElementType::Int2 => {
+            return None;
+        }
     })
 }
 
@@ -61,7 +83,11 @@ pub(crate) fn element_of_number(number: u8) -> Option<ElementType> {
 /// If tensors of this type cannot be passed: strings, which are not in plain memory, and types without a Rust type.
 pub(crate) fn width(element: ElementType) -> Result<usize, Failure> {
     let own = element.carrier().and_then(ElementType::of) == Some(element);
-    if own { Ok(element.bits() / 8) } else { Err(Failure::unsupported(format!("tensors of {element} cannot be passed"))) }
+    if own {
+        Ok(element.bits() / 8)
+    } else {
+        Err(Failure::unsupported(format!("tensors of {element} cannot be passed")))
+    }
 }
 
 /// Returns the number of elements of a tensor.
@@ -73,7 +99,11 @@ pub(crate) fn count(shape: &[i64]) -> Result<usize, Failure> {
     let overflow = || Failure::argument(format!("the shape {shape:?} has too many elements"));
     let sizes = sizes(shape)?;
     // Without zeros the product of all others must fit, too: strides are computed from them.
-    sizes.iter().filter(|size| **size != 0).try_fold(1usize, |all, size| all.checked_mul(*size)).ok_or_else(overflow)?;
+    sizes
+        .iter()
+        .filter(|size| **size != 0)
+        .try_fold(1usize, |all, size| all.checked_mul(*size))
+        .ok_or_else(overflow)?;
     Ok(sizes.iter().product())
 }
 

@@ -140,7 +140,8 @@ pub(crate) unsafe fn allocate_by(
 ) -> Result<NonNull<u8>, Failure> {
     let allocator = if allocator.is_null() { default_allocator() } else { allocator };
     // SAFETY: the pointer is not null, and the caller guarantees that it is a valid allocator.
-    let function = unsafe { (*allocator).Alloc }.ok_or_else(|| Failure::argument("the allocator has no `Alloc`"))?;
+    let function =
+        unsafe { (*allocator).Alloc }.ok_or_else(|| Failure::argument("the allocator has no `Alloc`"))?;
     // SAFETY: `Alloc` of a valid allocator may be called with the allocator itself and any size.
     let block = NonNull::new(unsafe { function(allocator, size) }.cast::<u8>());
     let block = block.ok_or_else(|| Failure::argument(format!("cannot allocate {size} bytes")))?;
@@ -162,7 +163,8 @@ pub(crate) unsafe fn allocate_by(
 pub(crate) unsafe fn free_by(allocator: *mut OrtAllocator, block: *mut c_void) -> Result<(), Failure> {
     let allocator = if allocator.is_null() { default_allocator() } else { allocator };
     // SAFETY: the pointer is not null, and the caller guarantees that it is a valid allocator.
-    let function = unsafe { (*allocator).Free }.ok_or_else(|| Failure::argument("the allocator has no `Free`"))?;
+    let function =
+        unsafe { (*allocator).Free }.ok_or_else(|| Failure::argument("the allocator has no `Free`"))?;
     // SAFETY: the caller guarantees that the block, if any, is of this allocator.
     unsafe { function(allocator, block) };
     Ok(())
@@ -196,7 +198,10 @@ pub(crate) unsafe fn copy_text(allocator: *mut OrtAllocator, text: &str) -> Resu
 /// # Safety
 ///
 /// `allocator` must be null or a valid allocator of the C API.
-pub(crate) unsafe fn copy_array<T: Copy>(allocator: *mut OrtAllocator, values: &[T]) -> Result<*mut T, Failure> {
+pub(crate) unsafe fn copy_array<T: Copy>(
+    allocator: *mut OrtAllocator,
+    values: &[T],
+) -> Result<*mut T, Failure> {
     if values.is_empty() {
         return Ok(ptr::null_mut());
     }

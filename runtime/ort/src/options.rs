@@ -136,8 +136,9 @@ impl RunSettings {
     /// Returns an error if the run was terminated.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         // The text of ONNX Runtime, which programs compare.
-        let error =
-            || Failure::new(ort_sys::OrtErrorCode::ORT_FAIL, "Exiting due to terminate flag being set to true.");
+        let error = || {
+            Failure::new(ort_sys::OrtErrorCode::ORT_FAIL, "Exiting due to terminate flag being set to true.")
+        };
         if self.terminated.load(Ordering::Acquire) { Err(error()) } else { Ok(()) }
     }
 }

@@ -16,6 +16,9 @@ use crate::status::Failure;
 /// Key of ONNX Runtime for the folder of external data files of a model in memory.
 const FOLDER: &str = "session.model_external_initializers_file_folder_path";
 
+/// A loaded model, or why it is not the registered one.
+type Loaded = Result<Box<dyn DynModel>, Error>;
+
 /// A model type that sessions can be made of.
 #[derive(Clone)]
 struct Registered {
@@ -25,8 +28,8 @@ struct Registered {
     /// Names of the compiled files: the `.onnx` file, then its external data files.
     files: Vec<&'static str>,
     is_signed: bool,
-    from_bytes: fn(&[&[u8]], &Device) -> Result<Box<dyn DynModel>, Error>,
-    from_file: fn(&Path, &Device) -> Result<Box<dyn DynModel>, Error>,
+    from_bytes: fn(&[&[u8]], &Device) -> Loaded,
+    from_file: fn(&Path, &Device) -> Loaded,
 }
 
 static MODELS: Mutex<Vec<Registered>> = Mutex::new(Vec::new());
@@ -107,11 +110,14 @@ fn external<'a>(name: &str, settings: &'a Settings) -> Result<Cow<'a, [u8]>, Fai
     let folder = settings.entry(FOLDER).and_then(|folder| folder.to_str().ok()).ok_or_else(missing)?;
     let path = Path::new(folder).join(name);
     let read = std::fs::read(&path);
-    read.map(Cow::Owned).map_err(|error| Failure::argument(format!("cannot read `{}`: {error}", path.display())))
+    read.map(Cow::Owned)
+        .map_err(|error| Failure::argument(format!("cannot read `{}`: {error}", path.display())))
 }
 
 /// Returns the first model that `load` loads.
-fn first(load: impl Fn(&Registered) -> Result<Box<dyn DynModel>, Failure>) -> Result<Box<dyn DynModel>, Failure> {
+fn first(
+    load: impl Fn(&Registered) -> Result<Box<dyn DynModel>, Failure>,
+) -> Result<Box<dyn DynModel>, Failure> {
     // Not locked while models are loaded, which takes long and runs code of the program.
     let models = locked(&MODELS).clone();
     if models.is_empty() {

@@ -67,7 +67,11 @@ impl Session {
     /// # Errors
     ///
     /// If the file is none of the registered models.
-    pub(crate) fn of_bytes(bytes: &[u8], env: &Environment, options: &SessionOptions) -> Result<Self, Failure> {
+    pub(crate) fn of_bytes(
+        bytes: &[u8],
+        env: &Environment,
+        options: &SessionOptions,
+    ) -> Result<Self, Failure> {
         let settings = options.snapshot();
         options.check_cancelled()?;
         if let Some(element) = identity(bytes) {
@@ -129,7 +133,8 @@ impl Session {
                     && let Some(expected) = self.size(size)
                     && expected != *found
                 {
-                    let message = format!("size `{size}` of `{name}` is {found}, the session options set {expected}");
+                    let message =
+                        format!("size `{size}` of `{name}` is {found}, the session options set {expected}");
                     return Err(Failure::argument(message));
                 }
             }
@@ -175,7 +180,11 @@ impl Session {
     /// # Errors
     ///
     /// If the model cannot compute them, or if the run was terminated.
-    pub(crate) fn run(&self, request: Request, options: Option<&RunSettings>) -> Result<Vec<Stored>, Failure> {
+    pub(crate) fn run(
+        &self,
+        request: Request,
+        options: Option<&RunSettings>,
+    ) -> Result<Vec<Stored>, Failure> {
         let check = || options.map_or(Ok(()), RunSettings::check);
         check()?;
         let Request { inputs, outputs } = request;
@@ -190,7 +199,8 @@ impl Session {
             let value = if again { answers.get(name).cloned() } else { answers.remove(name) };
             let value = value.ok_or_else(|| Failure::argument(format!("no output `{name}`")))?;
             let result = Stored::of_output(value, &find(&self.outputs, "output", name)?.kind);
-            let context = |failure: Failure| Failure::argument(format!("output `{name}`: {}", failure.message()));
+            let context =
+                |failure: Failure| Failure::argument(format!("output `{name}`: {}", failure.message()));
             results.push(result.map_err(context)?);
         }
         Ok(results)
@@ -200,7 +210,8 @@ impl Session {
         match &self.model {
             Model::Compiled(model) => Ok(model.run(inputs)?),
             Model::Identity => {
-                let input = inputs.remove("input").ok_or_else(|| Failure::argument("missing input `input`"))?;
+                let input =
+                    inputs.remove("input").ok_or_else(|| Failure::argument("missing input `input`"))?;
                 Ok(Values::new().with("output", input))
             }
         }
@@ -223,7 +234,8 @@ fn find<'a>(ports: &'a [Port], kind: &str, name: &str) -> Result<&'a Port, Failu
 fn identity(bytes: &[u8]) -> Option<ElementType> {
     const LENGTH: usize = 1032;
     const OPERATOR: &[u8] = b":Identity:12";
-    let is_identity = bytes.len() == LENGTH && bytes[4..8] == *b"ORTM" && bytes[0x4c..][..OPERATOR.len()] == *OPERATOR;
+    let is_identity =
+        bytes.len() == LENGTH && bytes[4..8] == *b"ORTM" && bytes[0x4c..][..OPERATOR.len()] == *OPERATOR;
     let (input, output) = (*bytes.get(544)?, *bytes.get(604)?);
     if is_identity && input == output { element_of_number(input) } else { None }
 }

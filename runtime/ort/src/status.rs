@@ -101,7 +101,10 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
     }
 }
 
-pub(crate) unsafe extern "system" fn CreateStatus(code: OrtErrorCode, message: *const c_char) -> OrtStatusPtr {
+pub(crate) unsafe extern "system" fn CreateStatus(
+    code: OrtErrorCode,
+    message: *const c_char,
+) -> OrtStatusPtr {
     let message = caught(|| {
         // SAFETY: the C API requires `msg` to be a null-terminated string; `text` checks for null and copies nothing
         // that outlives this call.

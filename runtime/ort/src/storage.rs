@@ -3,8 +3,8 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 
-use onnx_embed::burn::tensor::Bytes;
 use bytemuck::Pod;
+use onnx_embed::burn::tensor::Bytes;
 
 use crate::status::Failure;
 
@@ -84,7 +84,11 @@ impl Storage {
         let layout = Layout::from_size_align(length, ALIGNMENT).map_err(|_| exhausted())?;
         // SAFETY: the layout has at least one byte.
         let pointer = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or_else(exhausted)?;
-        Ok(Self { pointer: Some(pointer), length, _owner: Owner::Block { _block: Block { pointer, layout } } })
+        Ok(Self {
+            pointer: Some(pointer),
+            length,
+            _owner: Owner::Block { _block: Block { pointer, layout } },
+        })
     }
 
     /// Takes the bytes of a model's answer, without a copy if they are aligned for elements of `width` bytes.
@@ -133,7 +137,9 @@ impl Storage {
         if let Some(from) = self.pointer {
             // SAFETY: the storage has `length` bytes, of which `count` elements are at most that many; the vector has
             // room for them and is separate. Callers of the API do not write to a value during a call that reads it.
-            unsafe { from.as_ptr().copy_to_nonoverlapping(elements.as_mut_ptr().cast(), count * size_of::<T>()) };
+            unsafe {
+                from.as_ptr().copy_to_nonoverlapping(elements.as_mut_ptr().cast(), count * size_of::<T>())
+            };
             // SAFETY: the elements were copied, and every pattern of bits is valid for `T: Pod`.
             unsafe { elements.set_len(count) };
         }

@@ -136,7 +136,9 @@ mod tests {
 
     #[test]
     fn open_sizes_have_their_names() {
-        let TypeInfo::Tensor(info) = TypeInfo::of_port(&ROWS, &|_| None).unwrap() else { panic!("no tensor") };
+        let TypeInfo::Tensor(info) = TypeInfo::of_port(&ROWS, &|_| None).unwrap() else {
+            panic!("no tensor")
+        };
         assert_eq!(info.shape, [-1, 3, -1]);
         assert_eq!(info.symbols, [c"batch", c"", c""].map(CString::from));
     }

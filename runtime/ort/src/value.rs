@@ -26,8 +26,14 @@ impl Handle for ValueHandle {
 pub(crate) enum Stored {
     Tensor(Tensor),
     Strings(Strings),
-    Sequence { item: TypeInfo, items: Vec<Arc<Stored>> },
-    Map { keys: Arc<Stored>, values: Arc<Stored> },
+    Sequence {
+        item: TypeInfo,
+        items: Vec<Arc<Stored>>,
+    },
+    Map {
+        keys: Arc<Stored>,
+        values: Arc<Stored>,
+    },
     /// An optional without a value, of this type.
     Absent(TypeInfo),
 }
@@ -56,9 +62,12 @@ impl Tensor {
         let needed = bytes(element, &shape)?;
         if storage.length() < needed {
             let found = storage.length();
-            return Err(Failure::argument(format!("{element} of shape {shape:?} has {needed} bytes, found {found}")));
+            return Err(Failure::argument(format!(
+                "{element} of shape {shape:?} has {needed} bytes, found {found}"
+            )));
         }
-        let code = code_of(element).ok_or_else(|| Failure::unsupported(format!("the C API has no {element}")))?;
+        let code =
+            code_of(element).ok_or_else(|| Failure::unsupported(format!("the C API has no {element}")))?;
         Ok(Self { element, code, shape, storage })
     }
 
@@ -80,7 +89,8 @@ impl Tensor {
     /// Returns a copy of the elements.
     fn data(&self) -> Result<TensorData, Failure> {
         let length = self.length()?;
-        let dtype = self.element.carrier().ok_or_else(|| Failure::unsupported("element type without numbers"))?;
+        let dtype =
+            self.element.carrier().ok_or_else(|| Failure::unsupported("element type without numbers"))?;
         let copied = match width(self.element)? {
             1 if self.element == ElementType::Bool => {
                 // Any byte but 0 is true for callers in C; a Rust `bool` must be 0 or 1.
@@ -121,7 +131,9 @@ impl Stored {
     /// Returns the type of the value.
     pub(crate) fn type_info(&self) -> TypeInfo {
         match self {
-            Stored::Tensor(tensor) => TypeInfo::Tensor(TensorInfo::of_shape(tensor.code, tensor.shape.clone())),
+            Stored::Tensor(tensor) => {
+                TypeInfo::Tensor(TensorInfo::of_shape(tensor.code, tensor.shape.clone()))
+            }
             Stored::Strings(strings) => {
                 let code = Code::ONNX_TENSOR_ELEMENT_DATA_TYPE_STRING;
                 TypeInfo::Tensor(TensorInfo::of_shape(code, strings.shape.clone()))
@@ -172,7 +184,8 @@ impl Stored {
     /// Copies the value for an input of this type. A scalar may have one element of any rank, as in ONNX Runtime.
     pub(crate) fn to_input(&self, kind: &ValueType) -> Result<Value, Failure> {
         if let ValueType::Optional(item) = kind {
-            let value = if let Stored::Absent(_) = self { None } else { Some(Box::new(self.to_input(item)?)) };
+            let value =
+                if let Stored::Absent(_) = self { None } else { Some(Box::new(self.to_input(item)?)) };
             return Ok(Value::Optional(value));
         }
         let scalar = matches!(kind, ValueType::Tensor { sizes: [], .. });
@@ -194,13 +207,16 @@ impl Stored {
                 Value::Sequence(items.collect::<Result<_, _>>()?)
             }
             Stored::Map { keys, values } => map(keys, values, kind)?,
-            Stored::Absent(_) => return Err(Failure::argument("an optional without a value for an input that needs one")),
+            Stored::Absent(_) => {
+                return Err(Failure::argument("an optional without a value for an input that needs one"));
+            }
         })
     }
 
     /// Converts an output of this type. `fixed` is for the type of items of an empty sequence.
     pub(crate) fn of_output(value: Value, kind: &ValueType) -> Result<Self, Failure> {
-        if let (ValueType::Tensor { dtype, .. } | ValueType::Unranked(dtype), Value::Tensor(_)) = (kind, &value)
+        if let (ValueType::Tensor { dtype, .. } | ValueType::Unranked(dtype), Value::Tensor(_)) =
+            (kind, &value)
             && dtype.carrier().and_then(ElementType::of) != Some(*dtype)
         {
             return Err(Failure::unsupported(format!("outputs of {dtype} cannot be passed")));
@@ -296,7 +312,9 @@ fn elements(values: Value, scalar: bool) -> Result<Vec<Value>, Failure> {
 
 /// Converts a map that a model returned to a tensor of keys and one of values.
 fn of_map(entries: Vec<(Key, Value)>, kind: &ValueType) -> Result<Stored, Failure> {
-    let ValueType::Map { key, value } = kind else { return Err(Failure::unsupported("a map of unknown type")) };
+    let ValueType::Map { key, value } = kind else {
+        return Err(Failure::unsupported("a map of unknown type"));
+    };
     let length = shape(&[entries.len()]);
     let (mut texts, mut ints, mut values) = (Vec::new(), Vec::new(), Vec::new());
     for (key, value) in entries {
@@ -347,5 +365,9 @@ fn joined(values: Vec<Value>, kind: &ValueType, length: Vec<i64>) -> Result<Stor
 /// Returns a pointer to the elements, null if there are none.
 pub(crate) fn pointer(tensor: &Tensor) -> Result<*mut u8, Failure> {
     let empty = tensor.length()? == 0;
-    Ok(if empty { std::ptr::null_mut() } else { tensor.storage.pointer().map_or(std::ptr::null_mut(), NonNull::as_ptr) })
+    Ok(if empty {
+        std::ptr::null_mut()
+    } else {
+        tensor.storage.pointer().map_or(std::ptr::null_mut(), NonNull::as_ptr)
+    })
 }

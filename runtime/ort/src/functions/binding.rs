@@ -170,7 +170,8 @@ pub(crate) unsafe extern "system" fn GetBoundOutputValues(
         let binding: &Binding = unsafe { borrow(binding) }?;
         let mut values = Vec::new();
         for output in &locked(&binding.state).outputs {
-            let missing = || Failure::argument(format!("output `{}` has no value before the first run", output.name));
+            let missing =
+                || Failure::argument(format!("output `{}` has no value before the first run", output.name));
             values.push(ValueHandle(Arc::clone(output.value.as_ref().ok_or_else(missing)?)));
         }
         let handles: Vec<*mut OrtValue> = values.into_iter().map(Handle::into_raw).collect();

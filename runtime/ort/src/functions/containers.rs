@@ -82,7 +82,8 @@ pub(crate) unsafe extern "system" fn GetValue(
     guard(|| {
         // SAFETY: the C API requires `value` to be one that this API returned and that is not released.
         let value: &ValueHandle = unsafe { borrow(value) }?;
-        let index = usize::try_from(index).map_err(|_| Failure::argument(format!("index {index} is negative")))?;
+        let index =
+            usize::try_from(index).map_err(|_| Failure::argument(format!("index {index} is negative")))?;
         let item = match (&*value.0, index) {
             (Stored::Sequence { items, .. }, _) => items.get(index),
             (Stored::Map { keys, .. }, 0) => Some(keys),

@@ -4,7 +4,8 @@ use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ort_sys::{
-    OrtEnv, OrtLoggingFunction, OrtLoggingLevel, OrtPrepackedWeightsContainer, OrtStatusPtr, OrtThreadingOptions,
+    OrtEnv, OrtLoggingFunction, OrtLoggingLevel, OrtPrepackedWeightsContainer, OrtStatusPtr,
+    OrtThreadingOptions,
 };
 
 use crate::functions::options::threads;
@@ -77,11 +78,16 @@ pub(crate) unsafe extern "system" fn SwitchTelemetry(_: *const OrtEnv) -> OrtSta
 }
 
 /// Accepts a level: this backend has no log.
-pub(crate) unsafe extern "system" fn UpdateEnvWithCustomLogLevel(_: *mut OrtEnv, _: OrtLoggingLevel) -> OrtStatusPtr {
+pub(crate) unsafe extern "system" fn UpdateEnvWithCustomLogLevel(
+    _: *mut OrtEnv,
+    _: OrtLoggingLevel,
+) -> OrtStatusPtr {
     OrtStatusPtr::default()
 }
 
-pub(crate) unsafe extern "system" fn CreateThreadingOptions(out: *mut *mut OrtThreadingOptions) -> OrtStatusPtr {
+pub(crate) unsafe extern "system" fn CreateThreadingOptions(
+    out: *mut *mut OrtThreadingOptions,
+) -> OrtStatusPtr {
     guard(|| {
         let options = ThreadingOptions { threads: AtomicUsize::new(0) };
         // SAFETY: the C API requires `out` to be valid for a write of the pointer, which the caller releases.
@@ -115,7 +121,10 @@ pub(crate) unsafe extern "system" fn SetGlobalInterOpNumThreads(
 }
 
 /// Accepts the choice: threads of this backend do not spin for long.
-pub(crate) unsafe extern "system" fn SetGlobalSpinControl(_: *mut OrtThreadingOptions, _: c_int) -> OrtStatusPtr {
+pub(crate) unsafe extern "system" fn SetGlobalSpinControl(
+    _: *mut OrtThreadingOptions,
+    _: c_int,
+) -> OrtStatusPtr {
     OrtStatusPtr::default()
 }
 
@@ -128,7 +137,9 @@ pub(crate) unsafe extern "system" fn CreatePrepackedWeightsContainer(
     })
 }
 
-pub(crate) unsafe extern "system" fn ReleasePrepackedWeightsContainer(container: *mut OrtPrepackedWeightsContainer) {
+pub(crate) unsafe extern "system" fn ReleasePrepackedWeightsContainer(
+    container: *mut OrtPrepackedWeightsContainer,
+) {
     // SAFETY: the C API requires `input` to be null or of `CreatePrepackedWeightsContainer`, and the caller gives it up.
     unsafe { release::<PackedWeights>(container) }
 }
@@ -150,9 +161,13 @@ pub(crate) unsafe extern "system" fn GetAvailableProviders(
     })
 }
 
-pub(crate) unsafe extern "system" fn ReleaseAvailableProviders(names: *mut *mut c_char, count: c_int) -> OrtStatusPtr {
+pub(crate) unsafe extern "system" fn ReleaseAvailableProviders(
+    names: *mut *mut c_char,
+    count: c_int,
+) -> OrtStatusPtr {
     guard(|| {
-        let count = usize::try_from(count).map_err(|_| Failure::argument("a negative number of providers"))?;
+        let count =
+            usize::try_from(count).map_err(|_| Failure::argument("a negative number of providers"))?;
         // SAFETY: the C API requires `ptr` to be the array of `GetAvailableProviders`, of `providers_length` strings.
         for name in unsafe { array(names, count, "ptr") }? {
             // SAFETY: `GetAvailableProviders` made the string by the default allocator, and the caller gives it up.

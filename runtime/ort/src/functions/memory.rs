@@ -3,8 +3,8 @@
 use std::ffi::{c_char, c_int, c_void};
 
 use ort_sys::{
-    OrtAllocator, OrtAllocatorType, OrtDeviceMemoryType, OrtMemType, OrtMemoryInfo, OrtMemoryInfoDeviceType, OrtSession,
-    OrtStatusPtr,
+    OrtAllocator, OrtAllocatorType, OrtDeviceMemoryType, OrtMemType, OrtMemoryInfo, OrtMemoryInfoDeviceType,
+    OrtSession, OrtStatusPtr,
 };
 
 use crate::handle::{Handle, borrow, release, text, write};
@@ -66,7 +66,10 @@ pub(crate) unsafe extern "system" fn MemoryInfoGetName(
     })
 }
 
-pub(crate) unsafe extern "system" fn MemoryInfoGetId(info: *const OrtMemoryInfo, out: *mut c_int) -> OrtStatusPtr {
+pub(crate) unsafe extern "system" fn MemoryInfoGetId(
+    info: *const OrtMemoryInfo,
+    out: *mut c_int,
+) -> OrtStatusPtr {
     guard(|| {
         // SAFETY: the C API requires `ptr` to be one that this API returned and that is not released.
         let info: &MemoryInfo = unsafe { borrow(info) }?;
@@ -113,7 +116,9 @@ pub(crate) unsafe extern "system" fn MemoryInfoGetDeviceType(
     let _ = unsafe { write(out, kind) };
 }
 
-pub(crate) unsafe extern "system" fn MemoryInfoGetDeviceMemType(_: *const OrtMemoryInfo) -> OrtDeviceMemoryType {
+pub(crate) unsafe extern "system" fn MemoryInfoGetDeviceMemType(
+    _: *const OrtMemoryInfo,
+) -> OrtDeviceMemoryType {
     OrtDeviceMemoryType::OrtDeviceMemoryType_DEFAULT
 }
 
@@ -123,7 +128,9 @@ pub(crate) unsafe extern "system" fn ReleaseMemoryInfo(info: *mut OrtMemoryInfo)
     unsafe { release::<MemoryInfo>(info) }
 }
 
-pub(crate) unsafe extern "system" fn GetAllocatorWithDefaultOptions(out: *mut *mut OrtAllocator) -> OrtStatusPtr {
+pub(crate) unsafe extern "system" fn GetAllocatorWithDefaultOptions(
+    out: *mut *mut OrtAllocator,
+) -> OrtStatusPtr {
     guard(|| {
         // SAFETY: the C API requires `out` to be valid for a write of the pointer, which the caller does not release.
         unsafe { write(out, default_allocator()) }
@@ -160,7 +167,10 @@ pub(crate) unsafe extern "system" fn AllocatorAlloc(
     })
 }
 
-pub(crate) unsafe extern "system" fn AllocatorFree(allocator: *mut OrtAllocator, block: *mut c_void) -> OrtStatusPtr {
+pub(crate) unsafe extern "system" fn AllocatorFree(
+    allocator: *mut OrtAllocator,
+    block: *mut c_void,
+) -> OrtStatusPtr {
     guard(|| {
         // SAFETY: the C API requires `ort_allocator` to be a valid allocator and `p` to be one of its blocks or null.
         unsafe { free_by(allocator, block) }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use ort_sys::{
-    ExecutionMode, GraphOptimizationLevel, OrtExecutionProviderDevicePolicy, OrtLoggingFunction, OrtSessionOptions,
-    OrtStatusPtr, OrtValue, os_char,
+    ExecutionMode, GraphOptimizationLevel, OrtExecutionProviderDevicePolicy, OrtLoggingFunction,
+    OrtSessionOptions, OrtStatusPtr, OrtValue, os_char,
 };
 
 use crate::handle::{Handle, array, array_mut, borrow, c_string, locked, path, release, text, write};
@@ -80,7 +80,9 @@ pub(crate) unsafe extern "system" fn SetInterOpNumThreads(
     unsafe { change(options, |_| threads(count).map(drop)) }
 }
 
-pub(crate) unsafe extern "system" fn DisablePerSessionThreads(options: *mut OrtSessionOptions) -> OrtStatusPtr {
+pub(crate) unsafe extern "system" fn DisablePerSessionThreads(
+    options: *mut OrtSessionOptions,
+) -> OrtStatusPtr {
     let set = |settings: &mut Settings| {
         settings.shared_threads = true;
         Ok(())
@@ -109,7 +111,8 @@ pub(crate) unsafe extern "system" fn AddFreeDimensionOverride(
     _: i64,
 ) -> OrtStatusPtr {
     guard(|| {
-        let message = "compiled models do not contain denotations of dimensions: override the dimension by its name";
+        let message =
+            "compiled models do not contain denotations of dimensions: override the dimension by its name";
         Err(Failure::unsupported(message))
     })
 }
@@ -149,7 +152,8 @@ pub(crate) unsafe extern "system" fn AddExternalInitializers(
     _: usize,
 ) -> OrtStatusPtr {
     guard(|| {
-        let message = "values of single initializers cannot be replaced: add the external data files in memory";
+        let message =
+            "values of single initializers cannot be replaced: add the external data files in memory";
         Err(Failure::unsupported(message))
     })
 }
@@ -265,7 +269,10 @@ pub(crate) unsafe extern "system" fn SetSessionGraphOptimizationLevel(
 }
 
 /// Accepts the choice: on a CPU, runs with the same number of threads have the same results.
-pub(crate) unsafe extern "system" fn SetDeterministicCompute(options: *mut OrtSessionOptions, _: bool) -> OrtStatusPtr {
+pub(crate) unsafe extern "system" fn SetDeterministicCompute(
+    options: *mut OrtSessionOptions,
+    _: bool,
+) -> OrtStatusPtr {
     // SAFETY: the C API requires `options` to be of this API and not released.
     unsafe { change(options, |_| Ok(())) }
 }
@@ -284,7 +291,10 @@ pub(crate) unsafe extern "system" fn SetSessionLogId(
 }
 
 /// Accepts a level: this backend has no log.
-pub(crate) unsafe extern "system" fn AcceptLogLevel(options: *mut OrtSessionOptions, _: c_int) -> OrtStatusPtr {
+pub(crate) unsafe extern "system" fn AcceptLogLevel(
+    options: *mut OrtSessionOptions,
+    _: c_int,
+) -> OrtStatusPtr {
     // SAFETY: the C API requires `options` to be of this API and not released.
     unsafe { change(options, |_| Ok(())) }
 }

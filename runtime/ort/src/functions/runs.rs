@@ -5,9 +5,7 @@ use std::ptr;
 use std::sync::Arc;
 use std::thread;
 
-use ort_sys::{
-    OrtErrorCode, OrtRunOptions, OrtSession, OrtStatusPtr, OrtValue, RunAsyncCallbackFn,
-};
+use ort_sys::{OrtErrorCode, OrtRunOptions, OrtSession, OrtStatusPtr, OrtValue, RunAsyncCallbackFn};
 
 use crate::handle::{Handle, array, array_mut, borrow, locked, text};
 use crate::options::{RunOptions, RunSettings};
@@ -32,9 +30,8 @@ pub(crate) unsafe extern "system" fn Run(
         let options = unsafe { run_options(options) };
         // SAFETY: the C API requires the arrays of names and inputs to have `input_len` elements, that of output names
         // `output_names_len`, and their elements to be strings and values of this API.
-        let request = unsafe {
-            request(&session.0, input_names, inputs, input_count, output_names, output_count)
-        }?;
+        let request =
+            unsafe { request(&session.0, input_names, inputs, input_count, output_names, output_count) }?;
         let results = session.0.run(request, options.as_deref())?;
         // SAFETY: the C API requires `outputs` to have `output_names_len` elements that this thread alone uses, each null
         // or a value of this API, which nothing else uses during the run.
@@ -224,6 +221,8 @@ pub(crate) unsafe extern "system" fn RunAsync(
             unsafe { receiver.report(results) }
         };
         let spawned = thread::Builder::new().name("onnx-embed-ort".into()).spawn(run);
-        spawned.map(drop).map_err(|error| Failure::new(OrtErrorCode::ORT_FAIL, format!("cannot start a thread: {error}")))
+        spawned
+            .map(drop)
+            .map_err(|error| Failure::new(OrtErrorCode::ORT_FAIL, format!("cannot start a thread: {error}")))
     })
 }

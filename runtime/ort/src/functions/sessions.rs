@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use onnx_embed::Port;
 use ort_sys::{
-    OrtAllocator, OrtEnv, OrtPrepackedWeightsContainer, OrtSession, OrtSessionOptions, OrtStatusPtr, OrtTypeInfo, os_char,
+    OrtAllocator, OrtEnv, OrtPrepackedWeightsContainer, OrtSession, OrtSessionOptions, OrtStatusPtr,
+    OrtTypeInfo, os_char,
 };
 
 use crate::handle::{Handle, array, borrow, path, release, write};
@@ -64,7 +65,9 @@ pub(crate) unsafe extern "system" fn CreateSessionFromArray(
 /// # Safety
 ///
 /// `options` must be null or of this API and not released during `'a`.
-unsafe fn given_or_default<'a>(options: *const OrtSessionOptions) -> Result<&'a SessionOptions, Box<SessionOptions>> {
+unsafe fn given_or_default<'a>(
+    options: *const OrtSessionOptions,
+) -> Result<&'a SessionOptions, Box<SessionOptions>> {
     // SAFETY: the caller guarantees that the options are null or not released.
     unsafe { borrow(options) }.map_err(|_| Box::default())
 }
@@ -100,7 +103,10 @@ pub(crate) unsafe extern "system" fn ReleaseSession(session: *mut OrtSession) {
     unsafe { release::<SessionHandle>(session) }
 }
 
-pub(crate) unsafe extern "system" fn SessionGetInputCount(session: *const OrtSession, out: *mut usize) -> OrtStatusPtr {
+pub(crate) unsafe extern "system" fn SessionGetInputCount(
+    session: *const OrtSession,
+    out: *mut usize,
+) -> OrtStatusPtr {
     guard(|| {
         // SAFETY: the C API requires `session` to be of this API and not released.
         let session: &SessionHandle = unsafe { borrow(session) }?;
@@ -134,7 +140,9 @@ pub(crate) unsafe extern "system" fn SessionGetOverridableInitializerCount(
 
 /// Returns the input or output at `index`.
 fn port(ports: &[Port], index: usize) -> Result<&Port, Failure> {
-    ports.get(index).ok_or_else(|| Failure::argument(format!("index {index} is out of bounds for {}", ports.len())))
+    ports
+        .get(index)
+        .ok_or_else(|| Failure::argument(format!("index {index} is out of bounds for {}", ports.len())))
 }
 
 pub(crate) unsafe extern "system" fn SessionGetInputName(

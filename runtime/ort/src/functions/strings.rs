@@ -49,7 +49,10 @@ pub(crate) unsafe extern "system" fn FillStringTensorElement(
     })
 }
 
-pub(crate) unsafe extern "system" fn GetStringTensorDataLength(value: *const OrtValue, out: *mut usize) -> OrtStatusPtr {
+pub(crate) unsafe extern "system" fn GetStringTensorDataLength(
+    value: *const OrtValue,
+    out: *mut usize,
+) -> OrtStatusPtr {
     guard(|| {
         // SAFETY: the C API requires `value` to be one that this API returned and that is not released.
         let value: &ValueHandle = unsafe { borrow(value) }?;

@@ -4,8 +4,8 @@ use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
 use ort_sys::{
-    ONNXTensorElementDataType as Code, ONNXType, OrtAllocator, OrtMemoryInfo, OrtStatusPtr, OrtTensorTypeAndShapeInfo,
-    OrtTypeInfo, OrtValue,
+    ONNXTensorElementDataType as Code, ONNXType, OrtAllocator, OrtMemoryInfo, OrtStatusPtr,
+    OrtTensorTypeAndShapeInfo, OrtTypeInfo, OrtValue,
 };
 
 use crate::elements::{count, element_of, sizes, width};
@@ -96,7 +96,10 @@ pub(crate) unsafe extern "system" fn HasValue(value: *const OrtValue, out: *mut 
     })
 }
 
-pub(crate) unsafe extern "system" fn GetValueType(value: *const OrtValue, out: *mut ONNXType) -> OrtStatusPtr {
+pub(crate) unsafe extern "system" fn GetValueType(
+    value: *const OrtValue,
+    out: *mut ONNXType,
+) -> OrtStatusPtr {
     guard(|| {
         // SAFETY: the C API requires `value` to be one that this API returned and that is not released.
         let value: &ValueHandle = unsafe { borrow(value) }?;
@@ -105,7 +108,10 @@ pub(crate) unsafe extern "system" fn GetValueType(value: *const OrtValue, out: *
     })
 }
 
-pub(crate) unsafe extern "system" fn GetTypeInfo(value: *const OrtValue, out: *mut *mut OrtTypeInfo) -> OrtStatusPtr {
+pub(crate) unsafe extern "system" fn GetTypeInfo(
+    value: *const OrtValue,
+    out: *mut *mut OrtTypeInfo,
+) -> OrtStatusPtr {
     guard(|| {
         // SAFETY: the C API requires `value` to be one that this API returned and that is not released.
         let value: &ValueHandle = unsafe { borrow(value) }?;
@@ -162,7 +168,10 @@ pub(crate) unsafe extern "system" fn GetTensorMutableData(
     })
 }
 
-pub(crate) unsafe extern "system" fn GetTensorData(value: *const OrtValue, out: *mut *const c_void) -> OrtStatusPtr {
+pub(crate) unsafe extern "system" fn GetTensorData(
+    value: *const OrtValue,
+    out: *mut *const c_void,
+) -> OrtStatusPtr {
     guard(|| {
         // SAFETY: the C API requires `value` to be one that this API returned and that is not released.
         let value: &ValueHandle = unsafe { borrow(value) }?;
@@ -171,7 +180,10 @@ pub(crate) unsafe extern "system" fn GetTensorData(value: *const OrtValue, out: 
     })
 }
 
-pub(crate) unsafe extern "system" fn GetTensorSizeInBytes(value: *const OrtValue, out: *mut usize) -> OrtStatusPtr {
+pub(crate) unsafe extern "system" fn GetTensorSizeInBytes(
+    value: *const OrtValue,
+    out: *mut usize,
+) -> OrtStatusPtr {
     guard(|| {
         // SAFETY: the C API requires `ort_value` to be one that this API returned and that is not released.
         let value: &ValueHandle = unsafe { borrow(value) }?;
@@ -206,7 +218,9 @@ fn index(location: &[i64], shape: &[i64]) -> Result<usize, Failure> {
     let (places, sizes) = (sizes(location)?, sizes(shape)?);
     let inside = places.len() == sizes.len() && places.iter().zip(&sizes).all(|(place, size)| place < size);
     if !inside {
-        return Err(Failure::argument(format!("the location {location:?} is out of bounds for shape {shape:?}")));
+        return Err(Failure::argument(format!(
+            "the location {location:?} is out of bounds for shape {shape:?}"
+        )));
     }
     Ok(places.iter().zip(&sizes).fold(0, |index, (place, size)| index * size + place))
 }

@@ -113,7 +113,10 @@ pub(crate) unsafe extern "system" fn GetOptionalContainedTypeInfo(
     })
 }
 
-pub(crate) unsafe extern "system" fn GetMapKeyType(info: *const OrtMapTypeInfo, out: *mut Code) -> OrtStatusPtr {
+pub(crate) unsafe extern "system" fn GetMapKeyType(
+    info: *const OrtMapTypeInfo,
+    out: *mut Code,
+) -> OrtStatusPtr {
     guard(|| {
         // SAFETY: the C API requires `map_type_info` to be borrowed from a type that is not released.
         let info: &MapInfo = unsafe { borrow(info) }?;
@@ -282,7 +285,9 @@ pub(crate) unsafe extern "system" fn GetTensorShapeElementCount(
     })
 }
 
-pub(crate) unsafe extern "system" fn TensorTypeAndShape_HasShape(info: *const OrtTensorTypeAndShapeInfo) -> bool {
+pub(crate) unsafe extern "system" fn TensorTypeAndShape_HasShape(
+    info: *const OrtTensorTypeAndShapeInfo,
+) -> bool {
     // SAFETY: the C API requires `info` to be one that this API returned, not released, and not changed meanwhile.
     let info = unsafe { borrow::<TensorInfo>(info) };
     info.is_ok_and(|info| info.ranked)
