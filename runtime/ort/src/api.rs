@@ -135,9 +135,12 @@ pub fn api() -> OrtApi {
         GetValueType,
         GetTypeInfo,
         GetTensorTypeAndShape,
+        #[cfg(not(ort_release = "11"))]
         GetTensorElementTypeAndShapeDataReference,
         GetTensorMutableData,
+        #[cfg(not(ort_release = "11"))]
         GetTensorData,
+        #[cfg(not(ort_release = "11"))]
         GetTensorSizeInBytes,
         GetTensorMemoryInfo,
         TensorAt,
@@ -170,6 +173,7 @@ pub fn api() -> OrtApi {
         GetDimensions,
         GetSymbolicDimensions,
         GetTensorShapeElementCount,
+        #[cfg(not(ort_release = "11"))]
         TensorTypeAndShape_HasShape,
         ReleaseTypeInfo,
         ReleaseTensorTypeAndShapeInfo,
@@ -183,6 +187,7 @@ pub fn api() -> OrtApi {
         MemoryInfoGetMemType,
         MemoryInfoGetType,
         MemoryInfoGetDeviceType,
+        #[cfg(not(ort_release = "11"))]
         MemoryInfoGetDeviceMemType,
         GetAllocatorWithDefaultOptions,
         CreateAllocator,

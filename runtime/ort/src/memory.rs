@@ -71,12 +71,16 @@ struct DefaultAllocator(OrtAllocator);
 // SAFETY: the allocator has no state but function pointers, and the functions may be called on all threads.
 unsafe impl Sync for DefaultAllocator {}
 
+// The first releases have no further fields.
+#[allow(clippy::needless_update)]
 static ALLOCATOR: DefaultAllocator = DefaultAllocator(OrtAllocator {
     version: ORT_API_VERSION,
     Alloc: Some(alloc_block),
     Free: Some(free_block),
     Info: Some(info_of_block),
     Reserve: Some(reserve_block),
+    // SAFETY: further fields, which later releases have, are optional functions: zeros are `None`.
+    ..unsafe { std::mem::zeroed() }
 });
 
 /// Returns the allocator, which is static. Callers only read it.

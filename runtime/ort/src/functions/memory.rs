@@ -3,8 +3,8 @@
 use std::ffi::{c_char, c_int, c_void};
 
 use ort_sys::{
-    OrtAllocator, OrtAllocatorType, OrtDeviceMemoryType, OrtMemType, OrtMemoryInfo, OrtMemoryInfoDeviceType,
-    OrtSession, OrtStatusPtr,
+    OrtAllocator, OrtAllocatorType, OrtMemType, OrtMemoryInfo, OrtMemoryInfoDeviceType, OrtSession,
+    OrtStatusPtr,
 };
 
 use crate::handle::{Handle, borrow, release, text, write};
@@ -116,10 +116,11 @@ pub(crate) unsafe extern "system" fn MemoryInfoGetDeviceType(
     let _ = unsafe { write(out, kind) };
 }
 
+#[cfg(not(ort_release = "11"))]
 pub(crate) unsafe extern "system" fn MemoryInfoGetDeviceMemType(
     _: *const OrtMemoryInfo,
-) -> OrtDeviceMemoryType {
-    OrtDeviceMemoryType::OrtDeviceMemoryType_DEFAULT
+) -> ort_sys::OrtDeviceMemoryType {
+    ort_sys::OrtDeviceMemoryType::OrtDeviceMemoryType_DEFAULT
 }
 
 pub(crate) unsafe extern "system" fn ReleaseMemoryInfo(info: *mut OrtMemoryInfo) {

@@ -150,7 +150,7 @@ pub(crate) fn fill(given: &Stored, result: &Stored) -> Result<(), Failure> {
 struct Receiver {
     outputs: *mut *mut OrtValue,
     count: usize,
-    callback: unsafe extern "system" fn(*mut c_void, *mut *mut OrtValue, usize, OrtStatusPtr),
+    callback: RunAsyncCallbackFn,
     data: *mut c_void,
 }
 
@@ -173,9 +173,11 @@ impl Receiver {
             Ok(()) => (self.outputs, self.count, OrtStatusPtr::default()),
             Err(failure) => (ptr::null_mut(), 0, failure.into_status()),
         };
-        // SAFETY: the C API requires the callback to be callable with the user data once, on any thread. The callback owns
-        // the status.
-        unsafe { (self.callback)(self.data, outputs, count, status) }
+        if let Some(callback) = self.callback {
+            // SAFETY: the C API requires the callback to be callable with the user data once, on any thread. The callback owns
+            // the status.
+            unsafe { callback(self.data, outputs, count, status) }
+        }
     }
 }
 
@@ -199,7 +201,9 @@ pub(crate) unsafe extern "system" fn RunAsync(
         // SAFETY: the C API requires `session` to be of this API and not released.
         let session: &SessionHandle = unsafe { borrow(session.cast_const()) }?;
         let session = session.clone();
-        let callback = callback.ok_or_else(|| Failure::argument("run_async_callback is null"))?;
+        if callback.is_none() {
+            return Err(Failure::argument("run_async_callback is null"));
+        }
         let receiver = Receiver { outputs, count: output_count, callback, data };
         // SAFETY: the C API requires `run_options` to be null or of this API and not released.
         let options = unsafe { run_options(options) };

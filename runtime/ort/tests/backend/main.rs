@@ -3,7 +3,6 @@
 mod bindings;
 mod misuse;
 mod models;
-mod raw;
 mod runs;
 mod sessions;
 mod values;

@@ -33,7 +33,6 @@ pub const TYPES: &[u8] = include_bytes!("../models/types.onnx");
 pub const TEXTS: &[u8] = include_bytes!("../models/strings.onnx");
 pub const SEQUENCES: &[u8] = include_bytes!("../models/sequences.onnx");
 pub const SCALAR: &[u8] = include_bytes!("../models/scalar.onnx");
-pub const CLASSES: &[u8] = include_bytes!("../models/classes.onnx");
 pub const EXTERNAL: &[u8] = include_bytes!("../models/external.onnx");
 pub const EXTERNAL_DATA: &[u8] = include_bytes!("../models/external.bin");
 

@@ -1,11 +1,21 @@
 //! Calls of the table that `ort` does not make, or not with these arguments.
+//!
+//! These tests do not use `ort`, so they are the same for all of its releases.
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr;
 
 use onnx_embed_ort::ort_sys::*;
 
-use crate::models::*;
+onnx_embed::onnx_model!(
+    pub struct Affine = "models/affine.onnx";
+);
+onnx_embed::onnx_model!(
+    pub struct Classes = "models/classes.onnx";
+);
+
+const AFFINE: &[u8] = include_bytes!("models/affine.onnx");
+const CLASSES: &[u8] = include_bytes!("models/classes.onnx");
 
 type Answer<T> = Result<T, (OrtErrorCode, String)>;
 
@@ -36,7 +46,8 @@ macro_rules! call {
 
 /// Creates a session without `ort`.
 fn open(api: &OrtApi, bytes: &[u8]) -> *mut OrtSession {
-    set_up();
+    onnx_embed_ort::register::<Affine>();
+    onnx_embed_ort::register::<Classes>();
     let env = call!(api, CreateEnv(OrtLoggingLevel::ORT_LOGGING_LEVEL_ERROR, c"test".as_ptr())).unwrap();
     let session =
         call!(api, CreateSessionFromArray(env, bytes.as_ptr().cast(), bytes.len(), ptr::null())).unwrap();
