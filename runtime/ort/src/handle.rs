@@ -83,13 +83,35 @@ pub(crate) unsafe fn release<H: Handle>(raw: *mut H::Raw) {
 ///
 /// `out` must be null or valid for a write of a `T`.
 pub(crate) unsafe fn write<T>(out: *mut T, value: T) -> Result<(), Failure> {
-    if out.is_null() {
-        return Err(Failure::argument("the pointer to the result is null"));
-    }
+    check_place(out)?;
     // SAFETY: the caller guarantees that a pointer that is not null is valid for this write. What was there is plain
     // data of the C API, which needs no drop.
     unsafe { out.write(value) };
     Ok(())
+}
+
+/// Checks that the caller of the C API passes a place for a result, before the result is allocated.
+///
+/// # Errors
+///
+/// If `out` is null.
+pub(crate) fn check_place<T>(out: *mut T) -> Result<(), Failure> {
+    if out.is_null() { Err(Failure::argument("the pointer to the result is null")) } else { Ok(()) }
+}
+
+/// Gives a handle to the caller of the C API, who releases it.
+///
+/// # Errors
+///
+/// If `out` is null. The value is dropped.
+///
+/// # Safety
+///
+/// `out` must be null or valid for a write of a pointer.
+pub(crate) unsafe fn give<H: Handle>(out: *mut *mut H::Raw, value: H) -> Result<(), Failure> {
+    check_place(out)?;
+    // SAFETY: the caller guarantees that a pointer that is not null is valid for this write.
+    unsafe { write(out, value.into_raw()) }
 }
 
 /// Returns a string of the caller.

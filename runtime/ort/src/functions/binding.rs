@@ -7,7 +7,7 @@ use onnx_embed::{Value, Values};
 use ort_sys::{OrtAllocator, OrtIoBinding, OrtMemoryInfo, OrtRunOptions, OrtSession, OrtStatusPtr, OrtValue};
 
 use crate::functions::runs::{fill, run_options};
-use crate::handle::{Handle, borrow, locked, release, text, write};
+use crate::handle::{Handle, borrow, check_place, give, locked, release, text, write};
 use crate::memory::{MemoryInfo, copy_array};
 use crate::session::SessionHandle;
 use crate::status::{Failure, guard, guard_unit};
@@ -49,7 +49,7 @@ pub(crate) unsafe extern "system" fn CreateIoBinding(
         let session: &SessionHandle = unsafe { borrow(session.cast_const()) }?;
         let binding = Binding { session: session.clone(), state: Mutex::default() };
         // SAFETY: the C API requires `out` to be valid for a write of the pointer, which the caller releases.
-        unsafe { write(out, binding.into_raw()) }
+        unsafe { give(out, binding) }
     })
 }
 
@@ -168,6 +168,8 @@ pub(crate) unsafe extern "system" fn GetBoundOutputValues(
     guard(|| {
         // SAFETY: the C API requires `binding_ptr` to be of `CreateIoBinding` and not released.
         let binding: &Binding = unsafe { borrow(binding) }?;
+        check_place(out)?;
+        check_place(count)?;
         let mut values = Vec::new();
         for output in &locked(&binding.state).outputs {
             let missing =
@@ -196,6 +198,9 @@ pub(crate) unsafe extern "system" fn GetBoundOutputNames(
     guard(|| {
         // SAFETY: the C API requires `binding_ptr` to be of `CreateIoBinding` and not released.
         let binding: &Binding = unsafe { borrow(binding) }?;
+        check_place(names)?;
+        check_place(lengths)?;
+        check_place(count)?;
         let state = locked(&binding.state);
         let bytes: Vec<u8> = state.outputs.iter().flat_map(|output| output.name.bytes()).collect();
         let all: Vec<usize> = state.outputs.iter().map(|output| output.name.len()).collect();

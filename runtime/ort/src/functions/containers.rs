@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ort_sys::{ONNXType, OrtAllocator, OrtStatusPtr, OrtValue};
 
-use crate::handle::{Handle, array, borrow, write};
+use crate::handle::{array, borrow, give, write};
 use crate::status::{Failure, guard};
 use crate::value::{Stored, ValueHandle};
 
@@ -30,7 +30,7 @@ pub(crate) unsafe extern "system" fn CreateValue(
             _ => return Err(Failure::argument("only sequences and maps are made of values")),
         };
         // SAFETY: the C API requires `out` to be valid for a write of the pointer, which the caller releases.
-        unsafe { write(out, ValueHandle(Arc::new(value)).into_raw()) }
+        unsafe { give(out, ValueHandle(Arc::new(value))) }
     })
 }
 
@@ -93,6 +93,6 @@ pub(crate) unsafe extern "system" fn GetValue(
         };
         let item = item.ok_or_else(|| Failure::argument(format!("index {index} is out of bounds")))?;
         // SAFETY: the C API requires `out` to be valid for a write of the pointer, which the caller releases.
-        unsafe { write(out, ValueHandle(Arc::clone(item)).into_raw()) }
+        unsafe { give(out, ValueHandle(Arc::clone(item))) }
     })
 }

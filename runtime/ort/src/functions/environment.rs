@@ -9,7 +9,7 @@ use ort_sys::{
 };
 
 use crate::functions::options::threads;
-use crate::handle::{Handle, array, borrow, release, write};
+use crate::handle::{array, borrow, check_place, give, release, write};
 use crate::memory::{copy_array, copy_text, default_allocator, free_by};
 use crate::options::{Environment, PackedWeights, ThreadingOptions};
 use crate::status::{Failure, guard};
@@ -21,7 +21,7 @@ pub(crate) unsafe extern "system" fn CreateEnv(
 ) -> OrtStatusPtr {
     guard(|| {
         // SAFETY: the C API requires `out` to be valid for a write of the pointer, which the caller releases.
-        unsafe { write(out, Environment { threads: 0 }.into_raw()) }
+        unsafe { give(out, Environment { threads: 0 }) }
     })
 }
 
@@ -35,7 +35,7 @@ pub(crate) unsafe extern "system" fn CreateEnvWithCustomLogger(
 ) -> OrtStatusPtr {
     guard(|| {
         // SAFETY: the C API requires `out` to be valid for a write of the pointer, which the caller releases.
-        unsafe { write(out, Environment { threads: 0 }.into_raw()) }
+        unsafe { give(out, Environment { threads: 0 }) }
     })
 }
 
@@ -50,7 +50,7 @@ pub(crate) unsafe extern "system" fn CreateEnvWithGlobalThreadPools(
         let options: &ThreadingOptions = unsafe { borrow(options) }?;
         let environment = Environment { threads: options.threads.load(Ordering::Relaxed) };
         // SAFETY: the C API requires `out` to be valid for a write of the pointer, which the caller releases.
-        unsafe { write(out, environment.into_raw()) }
+        unsafe { give(out, environment) }
     })
 }
 
@@ -91,7 +91,7 @@ pub(crate) unsafe extern "system" fn CreateThreadingOptions(
     guard(|| {
         let options = ThreadingOptions { threads: AtomicUsize::new(0) };
         // SAFETY: the C API requires `out` to be valid for a write of the pointer, which the caller releases.
-        unsafe { write(out, options.into_raw()) }
+        unsafe { give(out, options) }
     })
 }
 
@@ -133,7 +133,7 @@ pub(crate) unsafe extern "system" fn CreatePrepackedWeightsContainer(
 ) -> OrtStatusPtr {
     guard(|| {
         // SAFETY: the C API requires `out` to be valid for a write of the pointer, which the caller releases.
-        unsafe { write(out, PackedWeights.into_raw()) }
+        unsafe { give(out, PackedWeights) }
     })
 }
 
@@ -149,6 +149,8 @@ pub(crate) unsafe extern "system" fn GetAvailableProviders(
     count: *mut c_int,
 ) -> OrtStatusPtr {
     guard(|| {
+        check_place(out)?;
+        check_place(count)?;
         // SAFETY: the default allocator is valid.
         let name = unsafe { copy_text(default_allocator(), "CPUExecutionProvider") }?;
         // SAFETY: the default allocator is valid.

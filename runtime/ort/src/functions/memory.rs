@@ -7,7 +7,7 @@ use ort_sys::{
     OrtStatusPtr,
 };
 
-use crate::handle::{Handle, borrow, release, text, write};
+use crate::handle::{Handle, borrow, check_place, give, release, text, write};
 use crate::memory::{CPU, MemoryInfo, allocate_by, default_allocator, device_name, free_by};
 use crate::status::guard;
 
@@ -23,7 +23,7 @@ pub(crate) unsafe extern "system" fn CreateMemoryInfo(
         let name = device_name(unsafe { text(name, "name") }?);
         let info = MemoryInfo { name, allocator, id, memory };
         // SAFETY: the C API requires `out` to be valid for a write of the pointer, which the caller releases.
-        unsafe { write(out, info.into_raw()) }
+        unsafe { give(out, info) }
     })
 }
 
@@ -35,7 +35,7 @@ pub(crate) unsafe extern "system" fn CreateCpuMemoryInfo(
     guard(|| {
         let info = MemoryInfo { allocator, memory, ..CPU.clone() };
         // SAFETY: the C API requires `out` to be valid for a write of the pointer, which the caller releases.
-        unsafe { write(out, info.into_raw()) }
+        unsafe { give(out, info) }
     })
 }
 
@@ -161,6 +161,7 @@ pub(crate) unsafe extern "system" fn AllocatorAlloc(
     out: *mut *mut c_void,
 ) -> OrtStatusPtr {
     guard(|| {
+        check_place(out)?;
         // SAFETY: the C API requires `ort_allocator` to be a valid allocator; null stands for the default one.
         let block = unsafe { allocate_by(allocator, size, 1) }?;
         // SAFETY: the C API requires `out` to be valid for a write of the pointer, which `AllocatorFree` takes.

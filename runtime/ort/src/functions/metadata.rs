@@ -6,7 +6,7 @@ use std::ptr;
 use onnx_embed::Metadata;
 use ort_sys::{OrtAllocator, OrtModelMetadata, OrtSession, OrtStatusPtr};
 
-use crate::handle::{Handle, borrow, release, text, write};
+use crate::handle::{Handle, borrow, check_place, give, release, text, write};
 use crate::memory::{copy_array, copy_text};
 use crate::session::SessionHandle;
 use crate::status::{Failure, guard};
@@ -27,7 +27,7 @@ pub(crate) unsafe extern "system" fn SessionGetModelMetadata(
         // SAFETY: the C API requires `session` to be one that this API returned and that is not released.
         let session: &SessionHandle = unsafe { borrow(session) }?;
         // SAFETY: the C API requires `out` to be valid for a write of the pointer, which the caller releases.
-        unsafe { write(out, ModelMetadata(session.0.metadata).into_raw()) }
+        unsafe { give(out, ModelMetadata(session.0.metadata)) }
     })
 }
 
@@ -49,6 +49,7 @@ unsafe fn copy(
     choose: impl FnOnce(&Metadata) -> &str,
 ) -> OrtStatusPtr {
     guard(|| {
+        check_place(out)?;
         // SAFETY: the caller guarantees that the metadata is null or not released.
         let metadata: &ModelMetadata = unsafe { borrow(metadata) }?;
         // SAFETY: the caller guarantees that the allocator is null or valid.
@@ -132,6 +133,7 @@ pub(crate) unsafe extern "system" fn ModelMetadataLookupCustomMetadataMap(
         let metadata: &ModelMetadata = unsafe { borrow(metadata) }?;
         // SAFETY: the C API requires `key` to be a null-terminated string.
         let key = unsafe { text(key, "key") }?;
+        check_place(out)?;
         let value = match metadata.0.get(key) {
             // SAFETY: the C API requires `allocator` to be a valid allocator; null stands for the default one.
             Some(value) => unsafe { copy_text(allocator, value) }?,
@@ -151,6 +153,8 @@ pub(crate) unsafe extern "system" fn ModelMetadataGetCustomMetadataMapKeys(
     guard(|| {
         // SAFETY: the C API requires `model_metadata` to be of `SessionGetModelMetadata` and not released.
         let metadata: &ModelMetadata = unsafe { borrow(metadata) }?;
+        check_place(keys)?;
+        check_place(count)?;
         let copy = |(key, _): &(&str, &str)| {
             // SAFETY: the C API requires `allocator` to be a valid allocator; null stands for the default one.
             unsafe { copy_text(allocator, key) }

@@ -9,14 +9,14 @@ use ort_sys::{
     OrtSessionOptions, OrtStatusPtr, OrtValue, os_char,
 };
 
-use crate::handle::{Handle, array, array_mut, borrow, c_string, locked, path, release, text, write};
+use crate::handle::{array, array_mut, borrow, c_string, give, locked, path, release, text, write};
 use crate::options::{SessionOptions, Settings};
 use crate::status::{Failure, guard};
 
 pub(crate) unsafe extern "system" fn CreateSessionOptions(out: *mut *mut OrtSessionOptions) -> OrtStatusPtr {
     guard(|| {
         // SAFETY: the C API requires `options` to be valid for a write of the pointer, which the caller releases.
-        unsafe { write(out, SessionOptions::default().into_raw()) }
+        unsafe { give(out, SessionOptions::default()) }
     })
 }
 
@@ -29,7 +29,7 @@ pub(crate) unsafe extern "system" fn CloneSessionOptions(
         let options: &SessionOptions = unsafe { borrow(options) }?;
         let copy = SessionOptions { settings: options.snapshot().into(), ..SessionOptions::default() };
         // SAFETY: the C API requires `out_options` to be valid for a write of the pointer, which the caller releases.
-        unsafe { write(out, copy.into_raw()) }
+        unsafe { give(out, copy) }
     })
 }
 

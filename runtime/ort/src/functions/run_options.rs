@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use ort_sys::{OrtRunOptions, OrtStatusPtr};
 
-use crate::handle::{Handle, borrow, c_string, locked, release, text, write};
+use crate::handle::{borrow, c_string, give, locked, release, text, write};
 use crate::options::{RunOptions, RunSettings};
 use crate::status::guard;
 
@@ -14,7 +14,7 @@ pub(crate) unsafe extern "system" fn CreateRunOptions(out: *mut *mut OrtRunOptio
     guard(|| {
         let options = RunOptions(Arc::new(RunSettings::default()));
         // SAFETY: the C API requires `out` to be valid for a write of the pointer, which the caller releases.
-        unsafe { write(out, options.into_raw()) }
+        unsafe { give(out, options) }
     })
 }
 

@@ -9,7 +9,7 @@ use ort_sys::{
     OrtTypeInfo, os_char,
 };
 
-use crate::handle::{Handle, array, borrow, path, release, write};
+use crate::handle::{array, borrow, check_place, give, path, release, write};
 use crate::memory::copy_text;
 use crate::options::{Environment, SessionOptions};
 use crate::session::{Session, SessionHandle};
@@ -33,7 +33,7 @@ pub(crate) unsafe extern "system" fn CreateSession(
             Err(default) => Session::of_file(&file, env, default),
         }?;
         // SAFETY: the C API requires `out` to be valid for a write of the pointer, which the caller releases.
-        unsafe { write(out, SessionHandle(Arc::new(session)).into_raw()) }
+        unsafe { give(out, SessionHandle(Arc::new(session))) }
     })
 }
 
@@ -56,7 +56,7 @@ pub(crate) unsafe extern "system" fn CreateSessionFromArray(
             Err(default) => Session::of_bytes(bytes, env, default),
         }?;
         // SAFETY: the C API requires `out` to be valid for a write of the pointer, which the caller releases.
-        unsafe { write(out, SessionHandle(Arc::new(session)).into_raw()) }
+        unsafe { give(out, SessionHandle(Arc::new(session))) }
     })
 }
 
@@ -155,6 +155,7 @@ pub(crate) unsafe extern "system" fn SessionGetInputName(
         // SAFETY: the C API requires `session` to be of this API and not released.
         let session: &SessionHandle = unsafe { borrow(session) }?;
         let name = port(&session.0.inputs, index)?.name;
+        check_place(out)?;
         // SAFETY: the C API requires `allocator` to be a valid allocator; null stands for the default one.
         let name = unsafe { copy_text(allocator, name) }?;
         // SAFETY: the C API requires `value` to be valid for a write of the string, which the caller frees.
@@ -172,6 +173,7 @@ pub(crate) unsafe extern "system" fn SessionGetOutputName(
         // SAFETY: the C API requires `session` to be of this API and not released.
         let session: &SessionHandle = unsafe { borrow(session) }?;
         let name = port(&session.0.outputs, index)?.name;
+        check_place(out)?;
         // SAFETY: the C API requires `allocator` to be a valid allocator; null stands for the default one.
         let name = unsafe { copy_text(allocator, name) }?;
         // SAFETY: the C API requires `value` to be valid for a write of the string, which the caller frees.
@@ -189,7 +191,7 @@ pub(crate) unsafe extern "system" fn SessionGetInputTypeInfo(
         let session: &SessionHandle = unsafe { borrow(session) }?;
         let info = session.0.type_of(port(&session.0.inputs, index)?)?;
         // SAFETY: the C API requires `type_info` to be valid for a write of the pointer, which the caller releases.
-        unsafe { write(out, info.into_raw()) }
+        unsafe { give(out, info) }
     })
 }
 
@@ -203,7 +205,7 @@ pub(crate) unsafe extern "system" fn SessionGetOutputTypeInfo(
         let session: &SessionHandle = unsafe { borrow(session) }?;
         let info = session.0.type_of(port(&session.0.outputs, index)?)?;
         // SAFETY: the C API requires `type_info` to be valid for a write of the pointer, which the caller releases.
-        unsafe { write(out, info.into_raw()) }
+        unsafe { give(out, info) }
     })
 }
 

@@ -9,7 +9,7 @@ use ort_sys::{
 };
 
 use crate::elements::{count, element_of, sizes, width};
-use crate::handle::{Handle, array, borrow, release, write};
+use crate::handle::{Handle, array, borrow, give, release, write};
 use crate::memory::{CPU, MemoryInfo};
 use crate::status::{Failure, guard};
 use crate::storage::Storage;
@@ -34,7 +34,7 @@ pub(crate) unsafe extern "system" fn CreateTensorAsOrtValue(
             Stored::Tensor(Tensor::zeros(element, shape)?)
         };
         // SAFETY: the C API requires `out` to be valid for a write of the pointer, which the caller releases.
-        unsafe { write(out, ValueHandle(Arc::new(value)).into_raw()) }
+        unsafe { give(out, ValueHandle(Arc::new(value))) }
     })
 }
 
@@ -69,7 +69,7 @@ pub(crate) unsafe extern "system" fn CreateTensorWithDataAsOrtValue(
         let storage = unsafe { Storage::of_caller(data.cast(), length, width(element)?) }?;
         let value = Stored::Tensor(Tensor::new(element, shape, storage)?);
         // SAFETY: the C API requires `out` to be valid for a write of the pointer, which the caller releases.
-        unsafe { write(out, ValueHandle(Arc::new(value)).into_raw()) }
+        unsafe { give(out, ValueHandle(Arc::new(value))) }
     })
 }
 
@@ -116,7 +116,7 @@ pub(crate) unsafe extern "system" fn GetTypeInfo(
         // SAFETY: the C API requires `value` to be one that this API returned and that is not released.
         let value: &ValueHandle = unsafe { borrow(value) }?;
         // SAFETY: the C API requires `out` to be valid for a write of the pointer, which the caller releases.
-        unsafe { write(out, value.0.type_info().into_raw()) }
+        unsafe { give(out, value.0.type_info()) }
     })
 }
 
@@ -131,7 +131,7 @@ pub(crate) unsafe extern "system" fn GetTensorTypeAndShape(
             return Err(Failure::argument("the value is not a tensor"));
         };
         // SAFETY: the C API requires `out` to be valid for a write of the pointer, which the caller releases.
-        unsafe { write(out, info.into_raw()) }
+        unsafe { give(out, info) }
     })
 }
 

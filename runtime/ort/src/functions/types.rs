@@ -9,7 +9,7 @@ use ort_sys::{
 };
 
 use crate::elements::count;
-use crate::handle::{Handle, array, array_mut, borrow, borrow_mut, release, text, write};
+use crate::handle::{Handle, array, array_mut, borrow, borrow_mut, give, release, text, write};
 use crate::status::{Failure, guard};
 use crate::types::{MapInfo, OptionalInfo, SequenceInfo, TensorInfo, TypeInfo};
 
@@ -97,7 +97,7 @@ pub(crate) unsafe extern "system" fn GetSequenceElementType(
         // SAFETY: the C API requires `sequence_type_info` to be borrowed from a type that is not released.
         let info: &SequenceInfo = unsafe { borrow(info) }?;
         // SAFETY: the C API requires `out` to be valid for a write of the pointer, which the caller releases.
-        unsafe { write(out, (*info.0).clone().into_raw()) }
+        unsafe { give(out, (*info.0).clone()) }
     })
 }
 
@@ -109,7 +109,7 @@ pub(crate) unsafe extern "system" fn GetOptionalContainedTypeInfo(
         // SAFETY: the C API requires `optional_type_info` to be borrowed from a type that is not released.
         let info: &OptionalInfo = unsafe { borrow(info) }?;
         // SAFETY: the C API requires `out` to be valid for a write of the pointer, which the caller releases.
-        unsafe { write(out, (*info.0).clone().into_raw()) }
+        unsafe { give(out, (*info.0).clone()) }
     })
 }
 
@@ -133,7 +133,7 @@ pub(crate) unsafe extern "system" fn GetMapValueType(
         // SAFETY: the C API requires `map_type_info` to be borrowed from a type that is not released.
         let info: &MapInfo = unsafe { borrow(info) }?;
         // SAFETY: the C API requires `out` to be valid for a write of the pointer, which the caller releases.
-        unsafe { write(out, (*info.value).clone().into_raw()) }
+        unsafe { give(out, (*info.value).clone()) }
     })
 }
 
@@ -156,7 +156,7 @@ pub(crate) unsafe extern "system" fn CreateTensorTypeAndShapeInfo(
     guard(|| {
         let info = TensorInfo::of_shape(Code::ONNX_TENSOR_ELEMENT_DATA_TYPE_UNDEFINED, Vec::new());
         // SAFETY: the C API requires `out` to be valid for a write of the pointer, which the caller releases.
-        unsafe { write(out, info.into_raw()) }
+        unsafe { give(out, info) }
     })
 }
 
