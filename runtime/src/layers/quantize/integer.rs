@@ -78,7 +78,7 @@ mod tests {
                 let x = bytes([[1, 2], [3, 4]]);
                 let y: Tensor<2, Int> =
                     matmul_integer(x, layer.weight(weight.clone().transpose()), (None, None));
-                let transposed =
+                let transposed: Tensor<2, Int> =
                     matmul_integer(bytes([[1, 2], [3, 4]]), weight.clone().transpose(), (None, None));
                 assert_eq!(y.into_data(), transposed.into_data());
                 let y: Tensor<2, Int> =
