@@ -24,6 +24,8 @@ struct Use {
     user: usize,
     /// The use of the same value before this one.
     before: Option<usize>,
+    /// Number of uses of the value up to this one.
+    count: usize,
 }
 
 /// The nodes, values and numbers that the parts of a pattern matched.
@@ -62,14 +64,18 @@ impl<'g> View<'g> {
 
     fn note_use(&mut self, id: ValueId, user: usize) {
         let before = self.last_uses.set(id, self.uses.len());
-        self.uses.push(Use { user, before });
+        let earlier = before.and_then(|at| self.uses.get(at)).map_or(0, |one| one.count);
+        self.uses.push(Use { user, before, count: earlier + 1 });
     }
 
     /// Returns the consumers of a value.
     fn users(&self, id: ValueId) -> impl Iterator<Item = usize> + '_ {
-        let last = self.last_uses.get(id).and_then(|at| self.uses.get(at));
-        let all = std::iter::successors(last, |one| one.before.and_then(|at| self.uses.get(at)));
+        let all = std::iter::successors(self.last_use(id), |one| self.uses.get(one.before?));
         all.map(|one| one.user)
+    }
+
+    fn last_use(&self, id: ValueId) -> Option<&Use> {
+        self.uses.get(self.last_uses.get(id)?)
     }
 
     /// Returns `true` if all consumers of the node's results are among these nodes.
@@ -82,7 +88,7 @@ impl<'g> View<'g> {
 
     /// Returns the number of uses of a value by nodes and outputs.
     pub fn uses(&self, id: ValueId) -> usize {
-        self.users(id).count()
+        self.last_use(id).map_or(0, |last| last.count)
     }
 
     /// Returns the producer of a value, and the index of the value among its results.

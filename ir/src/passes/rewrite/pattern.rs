@@ -42,7 +42,7 @@ pub struct Call {
     pub arguments: Vec<Pattern>,
     /// Whether further inputs are allowed.
     pub open: bool,
-    /// Whether the two inputs match in either order.
+    /// Whether the operator is commutative, so that its two inputs match in both orders.
     pub commutative: bool,
 }
 
