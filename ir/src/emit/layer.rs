@@ -30,7 +30,7 @@ pub struct Layer {
     pub(super) latest: Option<String>,
     taken: Unique,
     constants: BTreeMap<ValueId, String>,
-    /// Names of the fields by type, load expression and the weight of which they keep the packed form.
+    /// Names of the fields by type, load expression and the weight whose packed form they keep.
     loaded: HashMap<(Code, Code, Option<PackedWeight>), String>,
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use proc_macro2::Literal;
 
+use super::layer::PackedWeight;
 use super::{Context, Emit, Layer, Source, rust_type, variable};
 use crate::diagnostics::Problem;
 use crate::dtype::ElementClass;
@@ -57,20 +58,28 @@ impl Emit<'_, '_> {
             values[id].parameter.then(|| ((*path).to_owned(), id))
         });
         let parameters = parameters.collect();
-        let layer = &mut *self.source.layer;
-        layer.latest = Some(layer.relative(super::name::plain(hint)));
-        let name = layer.field(hint, ty, load, parameters);
-        Code::field(&name)
+        self.add_layer(None, hint, ty, load, parameters)
     }
 
-    /// Adds a field that keeps the packed form of a weight, an input that another struct contains. `transposed` if the node uses it
-    /// transposed.
+    /// Adds a field that keeps the packed form of a weight, an input that another struct contains. `transposed` if the node
+    /// uses it transposed.
     pub fn packed_layer(&mut self, input: usize, transposed: bool, ty: Code, load: Code) -> Code {
         let hint = self.layer_hint(input);
         let packed = self.node.input(input).map(|id| (id, transposed));
+        self.add_layer(packed, &hint, ty, load, Vec::new())
+    }
+
+    fn add_layer(
+        &mut self,
+        packed: Option<PackedWeight>,
+        hint: &str,
+        ty: Code,
+        load: Code,
+        parameters: Vec<(String, ValueId)>,
+    ) -> Code {
         let layer = &mut *self.source.layer;
-        layer.latest = Some(layer.relative(super::name::plain(&hint)));
-        let name = layer.field_for(packed, &hint, ty, load, Vec::new());
+        layer.latest = Some(layer.relative(super::name::plain(hint)));
+        let name = layer.field_for(packed, hint, ty, load, parameters);
         Code::field(&name)
     }
 

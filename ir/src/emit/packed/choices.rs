@@ -82,7 +82,7 @@ struct State {
     input: String,
     #[prost(string, tag = "2")]
     output: String,
-    /// Whether the output is that of the first step.
+    /// Whether the output comes from the first step.
     #[prost(bool, tag = "3")]
     first: bool,
 }
