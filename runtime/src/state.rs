@@ -92,6 +92,7 @@ impl<const D: usize, K: Basic> Kept<D, K> {
     #[doc(hidden)]
     pub fn reset(&mut self) {
         self.value = None;
+        self.held = None;
     }
 }
 
