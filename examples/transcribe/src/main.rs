@@ -18,7 +18,7 @@ use sound::RATE;
 
 #[derive(Parser)]
 struct Arguments {
-    /// WAV file of any rate and number of channels
+    /// WAV file of 4,000 to 192,000 samples per second
     sound: PathBuf,
     /// Prints the time of each part before its text
     #[arg(long)]

@@ -1,7 +1,7 @@
 //! Sound: WAV files, rates, and parts between pauses.
 
 use std::f64::consts::PI;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
@@ -9,7 +9,9 @@ use hound::{SampleFormat, WavReader};
 
 /// Samples per second that the model takes.
 pub const RATE: u32 = 16_000;
-/// Samples of which the loudness is computed together: 20 ms.
+/// Samples per second of files. Memory of the resampler depends on them.
+const RATES: RangeInclusive<u32> = 4_000..=192_000;
+/// Number of samples of a frame, which has one loudness: 20 ms.
 const FRAME: usize = 320;
 /// Loudness of a frame, as the root of the mean square, below which it counts as silent.
 const SILENT: f32 = 1e-3;
@@ -19,7 +21,9 @@ pub fn read(path: &Path) -> Result<Vec<f32>> {
     let name = path.display();
     let mut file = WavReader::open(path).with_context(|| format!("cannot read `{name}`"))?;
     let form = file.spec();
-    ensure!(form.channels > 0 && form.sample_rate > 0, "`{name}` has no channels or no rate");
+    ensure!(form.channels > 0, "`{name}` has no channels");
+    let rate = form.sample_rate;
+    ensure!(RATES.contains(&rate), "`{name}` has {rate} samples per second, expected {RATES:?}");
     let samples: Vec<f32> = match form.sample_format {
         SampleFormat::Float => file.samples::<f32>().collect::<Result<_, _>>(),
         SampleFormat::Int => {
@@ -30,7 +34,7 @@ pub fn read(path: &Path) -> Result<Vec<f32>> {
     .with_context(|| format!("cannot read the samples of `{name}`"))?;
     let channels = usize::from(form.channels);
     let mixed = samples.chunks_exact(channels).map(|frame| frame.iter().sum::<f32>() / channels as f32);
-    Ok(resample(&mixed.collect::<Vec<f32>>(), form.sample_rate))
+    Ok(resample(&mixed.collect::<Vec<f32>>(), rate))
 }
 
 /// Changes the rate of samples to [`RATE`], without the frequencies that it cannot represent.

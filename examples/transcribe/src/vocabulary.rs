@@ -5,7 +5,7 @@ pub struct Vocabulary {
     tokens: Vec<Vec<u8>>,
 }
 
-/// The character that stands for a space in tokens.
+/// The character in place of a space in tokens.
 const SPACE: &str = "\u{2581}";
 
 impl Vocabulary {
@@ -48,7 +48,7 @@ impl Pieces<'_> {
         self.held.extend(self.vocabulary.tokens.get(token).into_iter().flatten());
         let complete = match std::str::from_utf8(&self.held) {
             Ok(text) => text.len(),
-            // A wrong byte is replaced; a character of which bytes are missing is held.
+            // Invalid bytes are replaced. An incomplete character waits for its other bytes.
             Err(error) if error.error_len().is_some() => self.held.len(),
             Err(error) => error.valid_up_to(),
         };
