@@ -76,14 +76,18 @@ pub(crate) fn element_of_number(number: u8) -> Option<ElementType> {
     ALL.into_iter().find(|element| code_of(*element).is_some_and(|code| code as i32 == i32::from(number)))
 }
 
+/// Returns `true` if a Rust type has the elements, so that they can be in plain memory.
+pub(crate) fn is_plain(element: ElementType) -> bool {
+    element.carrier().and_then(ElementType::of) == Some(element)
+}
+
 /// Returns the number of bytes of an element in memory.
 ///
 /// # Errors
 ///
 /// If tensors of this type cannot be passed: strings, which are not in plain memory, and types without a Rust type.
 pub(crate) fn width(element: ElementType) -> Result<usize, Failure> {
-    let own = element.carrier().and_then(ElementType::of) == Some(element);
-    if own {
+    if is_plain(element) {
         Ok(element.bits() / 8)
     } else {
         Err(Failure::unsupported(format!("tensors of {element} cannot be passed")))

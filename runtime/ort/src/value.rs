@@ -7,7 +7,7 @@ use onnx_embed::burn::tensor::{Bytes, DType};
 use onnx_embed::{Array, Element, ElementType, Key, TensorData, Value, ValueType};
 use ort_sys::{ONNXTensorElementDataType as Code, OrtValue};
 
-use crate::elements::{code_of, count, shape, sizes, width};
+use crate::elements::{code_of, count, is_plain, shape, sizes, width};
 use crate::handle::{Handle, locked};
 use crate::status::Failure;
 use crate::storage::Storage;
@@ -217,7 +217,7 @@ impl Stored {
     pub(crate) fn of_output(value: Value, kind: &ValueType) -> Result<Self, Failure> {
         if let (ValueType::Tensor { dtype, .. } | ValueType::Unranked(dtype), Value::Tensor(_)) =
             (kind, &value)
-            && dtype.carrier().and_then(ElementType::of) != Some(*dtype)
+            && !is_plain(*dtype)
         {
             return Err(Failure::unsupported(format!("outputs of {dtype} cannot be passed")));
         }

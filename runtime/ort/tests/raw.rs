@@ -151,7 +151,7 @@ fn taken(api: &OrtApi, text: *mut c_char) -> String {
 
 #[test]
 fn sequences_of_maps_come_from_a_model() {
-    // `ort` 2.0.0-rc.12 with `api-22` panics by `todo!()` where an output is a map, hence without it.
+    // `ort` 2.0.0-rc.12 with `api-22` does not handle an output that is a map, hence without it.
     let api = onnx_embed_ort::api();
     let session = open(&api, CLASSES);
     assert_eq!(call!(api, SessionGetOutputCount(session)).unwrap(), 2);

@@ -177,7 +177,7 @@ pub(crate) unsafe extern "system" fn GetBoundOutputValues(
             values.push(ValueHandle(Arc::clone(output.value.as_ref().ok_or_else(missing)?)));
         }
         let handles: Vec<*mut OrtValue> = values.into_iter().map(Handle::into_raw).collect();
-        // SAFETY: the C API requires `allocator` to be a valid allocator; null stands for the default one.
+        // SAFETY: the C API requires `allocator` to be a valid allocator; null means the default allocator.
         let array = unsafe { copy_array(allocator, &handles) }?;
         // SAFETY: the C API requires `output` to be valid for a write of the array, which the caller frees; it releases
         // the values, too.
@@ -204,9 +204,9 @@ pub(crate) unsafe extern "system" fn GetBoundOutputNames(
         let state = locked(&binding.state);
         let bytes: Vec<u8> = state.outputs.iter().flat_map(|output| output.name.bytes()).collect();
         let all: Vec<usize> = state.outputs.iter().map(|output| output.name.len()).collect();
-        // SAFETY: the C API requires `allocator` to be a valid allocator; null stands for the default one.
+        // SAFETY: the C API requires `allocator` to be a valid allocator; null means the default allocator.
         let text = unsafe { copy_array(allocator, &bytes) }?;
-        // SAFETY: the C API requires `allocator` to be a valid allocator; null stands for the default one.
+        // SAFETY: the C API requires `allocator` to be a valid allocator; null means the default allocator.
         let array = unsafe { copy_array(allocator, &all) }?;
         // SAFETY: the C API requires `buffer` to be valid for a write of the names, which the caller frees.
         unsafe { write(names, text.cast()) }?;

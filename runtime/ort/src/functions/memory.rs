@@ -162,7 +162,7 @@ pub(crate) unsafe extern "system" fn AllocatorAlloc(
 ) -> OrtStatusPtr {
     guard(|| {
         check_place(out)?;
-        // SAFETY: the C API requires `ort_allocator` to be a valid allocator; null stands for the default one.
+        // SAFETY: the C API requires `ort_allocator` to be a valid allocator; null means the default allocator.
         let block = unsafe { allocate_by(allocator, size, 1) }?;
         // SAFETY: the C API requires `out` to be valid for a write of the pointer, which `AllocatorFree` takes.
         unsafe { write(out, block.as_ptr().cast()) }

@@ -135,7 +135,7 @@ pub(crate) unsafe extern "system" fn ModelMetadataLookupCustomMetadataMap(
         let key = unsafe { text(key, "key") }?;
         check_place(out)?;
         let value = match metadata.0.get(key) {
-            // SAFETY: the C API requires `allocator` to be a valid allocator; null stands for the default one.
+            // SAFETY: the C API requires `allocator` to be a valid allocator; null means the default allocator.
             Some(value) => unsafe { copy_text(allocator, value) }?,
             None => ptr::null_mut(),
         };
@@ -156,11 +156,11 @@ pub(crate) unsafe extern "system" fn ModelMetadataGetCustomMetadataMapKeys(
         check_place(keys)?;
         check_place(count)?;
         let copy = |(key, _): &(&str, &str)| {
-            // SAFETY: the C API requires `allocator` to be a valid allocator; null stands for the default one.
+            // SAFETY: the C API requires `allocator` to be a valid allocator; null means the default allocator.
             unsafe { copy_text(allocator, key) }
         };
         let all = metadata.0.entries.iter().map(copy).collect::<Result<Vec<_>, Failure>>()?;
-        // SAFETY: the C API requires `allocator` to be a valid allocator; null stands for the default one.
+        // SAFETY: the C API requires `allocator` to be a valid allocator; null means the default allocator.
         let array = unsafe { copy_array(allocator, &all) }?;
         // SAFETY: the C API requires `keys` to be valid for a write of the array, which the caller frees with its strings.
         unsafe { write(keys, array) }?;

@@ -156,7 +156,7 @@ pub(crate) unsafe extern "system" fn SessionGetInputName(
         let session: &SessionHandle = unsafe { borrow(session) }?;
         let name = port(&session.0.inputs, index)?.name;
         check_place(out)?;
-        // SAFETY: the C API requires `allocator` to be a valid allocator; null stands for the default one.
+        // SAFETY: the C API requires `allocator` to be a valid allocator; null means the default allocator.
         let name = unsafe { copy_text(allocator, name) }?;
         // SAFETY: the C API requires `value` to be valid for a write of the string, which the caller frees.
         unsafe { write(out, name) }
@@ -174,7 +174,7 @@ pub(crate) unsafe extern "system" fn SessionGetOutputName(
         let session: &SessionHandle = unsafe { borrow(session) }?;
         let name = port(&session.0.outputs, index)?.name;
         check_place(out)?;
-        // SAFETY: the C API requires `allocator` to be a valid allocator; null stands for the default one.
+        // SAFETY: the C API requires `allocator` to be a valid allocator; null means the default allocator.
         let name = unsafe { copy_text(allocator, name) }?;
         // SAFETY: the C API requires `value` to be valid for a write of the string, which the caller frees.
         unsafe { write(out, name) }
