@@ -135,12 +135,12 @@ pub fn api() -> OrtApi {
         GetValueType,
         GetTypeInfo,
         GetTensorTypeAndShape,
-        #[cfg(not(ort_release = "11"))]
+        #[cfg(not(any(ort_release = "10", ort_release = "11")))]
         GetTensorElementTypeAndShapeDataReference,
         GetTensorMutableData,
-        #[cfg(not(ort_release = "11"))]
+        #[cfg(not(any(ort_release = "10", ort_release = "11")))]
         GetTensorData,
-        #[cfg(not(ort_release = "11"))]
+        #[cfg(not(any(ort_release = "10", ort_release = "11")))]
         GetTensorSizeInBytes,
         GetTensorMemoryInfo,
         TensorAt,
@@ -173,7 +173,7 @@ pub fn api() -> OrtApi {
         GetDimensions,
         GetSymbolicDimensions,
         GetTensorShapeElementCount,
-        #[cfg(not(ort_release = "11"))]
+        #[cfg(not(any(ort_release = "10", ort_release = "11")))]
         TensorTypeAndShape_HasShape,
         ReleaseTypeInfo,
         ReleaseTensorTypeAndShapeInfo,
@@ -187,7 +187,7 @@ pub fn api() -> OrtApi {
         MemoryInfoGetMemType,
         MemoryInfoGetType,
         MemoryInfoGetDeviceType,
-        #[cfg(not(ort_release = "11"))]
+        #[cfg(not(any(ort_release = "10", ort_release = "11")))]
         MemoryInfoGetDeviceMemType,
         GetAllocatorWithDefaultOptions,
         CreateAllocator,
@@ -195,6 +195,6 @@ pub fn api() -> OrtApi {
         AllocatorAlloc,
         AllocatorFree,
         AllocatorGetInfo,
-        ..ort_sys::stub::api()
+        ..crate::stub::api()
     }
 }

@@ -4,8 +4,7 @@ use std::ffi::{CStr, CString, c_char};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ort_sys::os_char;
-
+use crate::os_char;
 use crate::status::{Failure, guard_unit};
 
 /// A Rust type behind an opaque pointer of the C API.

@@ -4,11 +4,11 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use onnx_embed::Error;
-use ort_sys::stub::Error as Status;
 use ort_sys::{OrtErrorCode, OrtStatus, OrtStatusPtr};
 use std::ffi::c_char;
 
 use crate::handle::text;
+use crate::stub::Error as Status;
 
 /// Error of a function of the C API: a code and a message.
 #[derive(Debug)]

@@ -116,7 +116,7 @@ pub(crate) unsafe extern "system" fn MemoryInfoGetDeviceType(
     let _ = unsafe { write(out, kind) };
 }
 
-#[cfg(not(ort_release = "11"))]
+#[cfg(not(any(ort_release = "10", ort_release = "11")))]
 pub(crate) unsafe extern "system" fn MemoryInfoGetDeviceMemType(
     _: *const OrtMemoryInfo,
 ) -> ort_sys::OrtDeviceMemoryType {

@@ -6,11 +6,12 @@ use std::sync::atomic::Ordering;
 
 use ort_sys::{
     ExecutionMode, GraphOptimizationLevel, OrtExecutionProviderDevicePolicy, OrtLoggingFunction,
-    OrtSessionOptions, OrtStatusPtr, OrtValue, os_char,
+    OrtSessionOptions, OrtStatusPtr, OrtValue,
 };
 
 use crate::handle::{array, array_mut, borrow, c_string, give, locked, path, release, text, write};
 use crate::options::{SessionOptions, Settings};
+use crate::os_char;
 use crate::status::{Failure, guard};
 
 pub(crate) unsafe extern "system" fn CreateSessionOptions(out: *mut *mut OrtSessionOptions) -> OrtStatusPtr {

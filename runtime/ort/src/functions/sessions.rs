@@ -6,12 +6,13 @@ use std::sync::Arc;
 use onnx_embed::Port;
 use ort_sys::{
     OrtAllocator, OrtEnv, OrtPrepackedWeightsContainer, OrtSession, OrtSessionOptions, OrtStatusPtr,
-    OrtTypeInfo, os_char,
+    OrtTypeInfo,
 };
 
 use crate::handle::{array, borrow, check_place, give, path, release, write};
 use crate::memory::copy_text;
 use crate::options::{Environment, SessionOptions};
+use crate::os_char;
 use crate::session::{Session, SessionHandle};
 use crate::status::{Failure, guard};
 

@@ -135,7 +135,7 @@ pub(crate) unsafe extern "system" fn GetTensorTypeAndShape(
     })
 }
 
-#[cfg(not(ort_release = "11"))]
+#[cfg(not(any(ort_release = "10", ort_release = "11")))]
 pub(crate) unsafe extern "system" fn GetTensorElementTypeAndShapeDataReference(
     value: *const OrtValue,
     code: *mut Code,
@@ -169,7 +169,7 @@ pub(crate) unsafe extern "system" fn GetTensorMutableData(
     })
 }
 
-#[cfg(not(ort_release = "11"))]
+#[cfg(not(any(ort_release = "10", ort_release = "11")))]
 pub(crate) unsafe extern "system" fn GetTensorData(
     value: *const OrtValue,
     out: *mut *const c_void,
@@ -182,7 +182,7 @@ pub(crate) unsafe extern "system" fn GetTensorData(
     })
 }
 
-#[cfg(not(ort_release = "11"))]
+#[cfg(not(any(ort_release = "10", ort_release = "11")))]
 pub(crate) unsafe extern "system" fn GetTensorSizeInBytes(
     value: *const OrtValue,
     out: *mut usize,

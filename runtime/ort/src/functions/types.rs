@@ -285,7 +285,7 @@ pub(crate) unsafe extern "system" fn GetTensorShapeElementCount(
     })
 }
 
-#[cfg(not(ort_release = "11"))]
+#[cfg(not(any(ort_release = "10", ort_release = "11")))]
 pub(crate) unsafe extern "system" fn TensorTypeAndShape_HasShape(
     info: *const OrtTensorTypeAndShapeInfo,
 ) -> bool {
